@@ -1,0 +1,196 @@
+"""What the pipeline needs from outside, as protocols and as requests.
+
+The pipeline performs no I/O: it yields a request and is sent the answer. A store answers `Search`,
+`Window`, `Neighbours`, `Load` and `LoadVectors` for one scope; an embedder answers `Embed`; a
+language model answers `Ask`. Rows are handles of messages, valid for one `HistoryView`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmem_integrations.messages import Message, Scope
+
+Rows = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+
+PartitionKind = Literal["topic", "channel", "none"]
+Partition = tuple[PartitionKind, str]
+
+
+def partition_of(message: Message) -> Partition:
+    """What the message may be clustered and linked with: its topic, else its channel, else one bucket.
+
+    Examples:
+        The kind keeps a topic named like a channel apart from it: `("topic", "ops")`.
+    """
+    if message.topic is not None:
+        return ("topic", message.topic)
+    if message.channel is not None:
+        return ("channel", message.channel)
+    return ("none", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Visible messages that share at least one term with a query.
+
+    Attributes:
+        rows: (n,) handles, in no particular order.
+        scores: (n,) BM25Okapi scores; small histories make them zero or negative.
+    """
+
+    rows: Rows
+    scores: Scores
+
+
+class HistoryView(Protocol):
+    """The messages one question may read, at one version of the store. The scope is already applied:
+    counts, neighbours and document frequencies are those of a history that holds nothing else.
+    """
+
+    @property
+    def n_messages(self) -> int:
+        """How many messages the scope admits."""
+        ...
+
+    def search(self, text: str) -> Matches:
+        """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
+        ...
+
+    def window(self, partition: Partition, start: float, end: float) -> Rows:
+        """Messages of a partition with start <= sent_at <= end (POSIX seconds), in (time, arrival) order."""
+        ...
+
+    def neighbours(self, row: int, before: int, after: int) -> Rows:
+        """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
+        ...
+
+    def times(self, rows: Rows) -> Scores:
+        """(n,) sent_at in POSIX seconds."""
+        ...
+
+    def load(self, rows: Rows) -> tuple[Message | None, ...]:
+        """The messages; None where one was deleted since the view was made."""
+        ...
+
+    def vectors(self, rows: Rows) -> Vectors | None:
+        """(n, d) unit vectors, a zero vector where one is missing; None when the store keeps none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did. Identity is the id; the same message again is unchanged."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+
+
+class MessageStore(Protocol):
+    """Messages of record with all their indices. A write is seen by every later view, in every leg."""
+
+    def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
+        """Add or replace by id, in order of arrival; a replaced message keeps its arrival.
+
+        Args:
+            messages: A repeated id counts as an edit: the last one holds.
+            vectors: (n, d) unit vectors of their texts.
+
+        Raises:
+            IngestError: If a part could not be written; names what is stored.
+        """
+        ...
+
+    def delete(self, ids: Collection[str]) -> int:
+        """Remove messages from every leg; returns how many were there."""
+        ...
+
+    def get(self, ids: Iterable[str]) -> dict[str, Message]:
+        """Messages by id; unknown ids are left out."""
+        ...
+
+    def view(self, scope: Scope) -> HistoryView:
+        """The part of the history that `scope` admits, as of now."""
+        ...
+
+    def channels(self) -> frozenset[str]:
+        """All channels that occur."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def close(self) -> None:
+        """Release locks and files. Closing twice is fine."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """Model name: a store refuses vectors of another one."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) float32 unit vectors; a text without content gives a zero vector."""
+        ...
+
+    async def aembed(self, texts: Sequence[str]) -> Vectors:
+        """The same without blocking the event loop."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """How many tokens a text costs the reader."""
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`; never raises on odd text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a language model answered.
+
+    Attributes:
+        text: The answer; empty when the call failed or was refused.
+        error: Why there is no usable text, else None.
+    """
+
+    text: str
+    error: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class LanguageModel(Protocol):
+    """Prompts to replies. A failed call gives a `Reply` with an error, never an exception."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ask(self, prompts: Sequence[str]) -> tuple[Reply, ...]:
+        """One reply per prompt, in order, with bounded concurrency."""
+        ...
+
+    async def aask(self, prompts: Sequence[str]) -> tuple[Reply, ...]:
+        """The same without blocking the event loop."""
+        ...
+
+
+class AccessPolicy(Protocol):
+    """Decides at question time which channels a person may read."""
+
+    def readable(self, asking_user: str, channels: frozenset[str]) -> Collection[str]:
+        """Those of `channels` that `asking_user` may read now."""
+        ...

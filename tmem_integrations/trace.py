@@ -1,0 +1,61 @@
+"""What each stage took, kept, dropped, asked and spent, and why a result is empty.
+
+The command line, the viewer, callbacks and evaluation all read it. It never holds message text or
+the id of a message outside the scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class StageRecord:
+    """One stage's account.
+
+    Attributes:
+        stage: Module name of the stage.
+        taken: How many things came in.
+        kept: How many went out.
+        seconds: Wall time.
+        notes: Counts and settings worth knowing, JSON values only.
+    """
+
+    stage: str
+    taken: int
+    kept: int
+    seconds: float = 0.0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The accounts of all stages, in order.
+
+    Attributes:
+        explanation: Why the result is empty or reduced, in one sentence; None when there is nothing
+            to explain.
+    """
+
+    stages: tuple[StageRecord, ...] = ()
+    explanation: str | None = None
+    llm_calls: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only."""
+        return {
+            "stages": [
+                {
+                    "stage": s.stage,
+                    "taken": s.taken,
+                    "kept": s.kept,
+                    "seconds": s.seconds,
+                    "notes": dict(s.notes),
+                }
+                for s in self.stages
+            ],
+            "explanation": self.explanation,
+            "llm_calls": self.llm_calls,
+        }

@@ -64,6 +64,10 @@ class HistoryView(Protocol):
         """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
         ...
 
+    def document_frequencies(self, text: str) -> dict[str, int]:
+        """For each distinct term of `text`, how many visible messages hold it; 0 where none does."""
+        ...
+
     def window(self, partition: Partition, start: float, end: float) -> Rows:
         """Messages of a partition with start <= sent_at <= end (POSIX seconds), in (time, arrival) order."""
         ...

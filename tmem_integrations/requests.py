@@ -1,0 +1,153 @@
+"""What the pipeline asks of the outside, one frozen record per kind of request.
+
+A stage that needs something yields a request and is sent the answer, so the algorithm is written
+once, runs under a sync and an async driver, and is tested by sending answers by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tmem_integrations.messages import Message
+from tmem_integrations.protocols import Matches, Partition, Reply, Rows, Scores, Vectors
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many messages the scope admits; answered with an int."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Lexical scores of all messages that share a term with `text`; answered with `Matches`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """Document frequency of each term of `text`; answered with a dict."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of a partition in a closed interval of POSIX seconds."""
+
+    partition: Partition
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Rows around one row in its partition."""
+
+    row: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Several windows and neighbourhoods at once; answered with one array of rows for each."""
+
+    parts: tuple[Window | Neighbours, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """sent_at of rows; answered with (n,) POSIX seconds."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The messages of rows; answered with a tuple that has None for what was deleted meanwhile."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class LoadVectors:
+    """Unit vectors of rows; answered with (n, d), or None when the store keeps none."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Unit vectors of texts; answered with (n, d), or None when there is no embedder."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Prompts for the language model; answered with one `Reply` for each."""
+
+    prompts: tuple[str, ...]
+
+
+Request = Count | Search | Frequencies | Gather | Times | Load | LoadVectors | Embed | Ask
+Flow = Generator[Request, Any, T]
+
+
+def count() -> Flow[int]:
+    """Yield `Count`."""
+    answer: int = yield Count()
+    return answer
+
+
+def search(text: str) -> Flow[Matches]:
+    """Yield `Search`."""
+    answer: Matches = yield Search(text)
+    return answer
+
+
+def frequencies(text: str) -> Flow[dict[str, int]]:
+    """Yield `Frequencies`."""
+    answer: dict[str, int] = yield Frequencies(text)
+    return answer
+
+
+def gather(parts: Sequence[Window | Neighbours]) -> Flow[tuple[Rows, ...]]:
+    """Yield `Gather`."""
+    answer: tuple[Rows, ...] = yield Gather(tuple(parts))
+    return answer
+
+
+def times(rows: Rows) -> Flow[Scores]:
+    """Yield `Times`."""
+    answer: Scores = yield Times(rows)
+    return answer
+
+
+def load(rows: Rows) -> Flow[tuple[Message | None, ...]]:
+    """Yield `Load`."""
+    answer: tuple[Message | None, ...] = yield Load(rows)
+    return answer
+
+
+def load_vectors(rows: Rows) -> Flow[Vectors | None]:
+    """Yield `LoadVectors`."""
+    answer: Vectors | None = yield LoadVectors(rows)
+    return answer
+
+
+def embed(texts: Sequence[str]) -> Flow[Vectors | None]:
+    """Yield `Embed`."""
+    answer: Vectors | None = yield Embed(tuple(texts))
+    return answer
+
+
+def ask(prompts: Sequence[str]) -> Flow[tuple[Reply, ...]]:
+    """Yield `Ask`."""
+    answer: tuple[Reply, ...] = yield Ask(tuple(prompts))
+    return answer

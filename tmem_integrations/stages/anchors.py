@@ -1,0 +1,54 @@
+"""Anchors: the messages that seed retrieval finds (TEF §4.2).
+
+A message is an anchor because it shares words with the question, the asker or the metadata; what it
+means is decided later, by its neighbours and by the gate. Only messages with at least one shared
+term count: a small or unlucky history must not turn silence into evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tmem_integrations.config import AnchorConfig
+from tmem_integrations.messages import Query
+from tmem_integrations.protocols import Matches, Rows, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """The best matches, best first.
+
+    Attributes:
+        rows: (k,) handles.
+        scores: (k,) lexical scores, falling.
+    """
+
+    rows: Rows
+    scores: Scores
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def search_text(query: Query) -> str:
+    """What is searched for: the asker and the question (TEF §4.2, metadata expansion).
+
+    Examples:
+        >>> search_text(Query(text="When do we ship?", asking_user="Ann"))
+        'Ann When do we ship?'
+    """
+    return f"{query.asking_user} {query.text}" if query.asking_user else query.text
+
+
+def select_anchors(matches: Matches, times: Scores, config: AnchorConfig) -> Anchors:
+    """The `top_k` matches with the highest score; the earlier one first among equals.
+
+    Args:
+        matches: Scored rows, in no particular order.
+        times: (n,) sent_at of the matches, POSIX seconds.
+        config: How many to take.
+    """
+    order = np.lexsort((matches.rows, times, -matches.scores))[: config.top_k]
+    return Anchors(matches.rows[order], matches.scores[order])

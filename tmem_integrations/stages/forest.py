@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tmem_integrations.messages import Message
-from tmem_integrations.stages.evidence import Label
+from tmem_integrations.protocols import partition_of
+from tmem_integrations.stages.evidence import Evidence, Label
 
 
 class Relation(StrEnum):
@@ -63,3 +65,89 @@ class Forest:
     def roots(self) -> tuple[int, ...]:
         """Indices of the roots, in order; one tree each."""
         return tuple(i for i, node in enumerate(self.nodes) if node.parent is None)
+
+
+@dataclass(frozen=True, slots=True)
+class ParentChoice:
+    """Which earlier message a message hangs from, as a linker or a model says.
+
+    Attributes:
+        parent: Position of the parent among the evidence, or None for a new tree.
+        relation: UPDATE or EXPAND; ignored without a parent.
+        confidence: 0 to 1.
+    """
+
+    parent: int | None = None
+    relation: Relation = Relation.EXPAND
+    confidence: float = 1.0
+
+
+def may_precede(earlier: Message, later: Message) -> bool:
+    """Whether `earlier`, which comes first in order, may be the parent of `later` (TEF Eq. 4).
+
+    Both must share a partition, and (stage, phase_order, phase_progress) of the earlier must not be
+    greater, component by component; a component that is missing or a mere name on either side counts
+    as equal.
+    """
+    if partition_of(earlier) != partition_of(later):
+        return False
+    for name in ("stage", "phase_order", "phase_progress"):
+        before, after = getattr(earlier, name), getattr(later, name)
+        if isinstance(before, float) and isinstance(after, float) and before != after:
+            return before < after
+    return True
+
+
+def eligible_parents(evidence: Sequence[Evidence]) -> tuple[tuple[int, ...], ...]:
+    """For each message, the positions of those that may be its parent.
+
+    Args:
+        evidence: In order of (time, arrival).
+    """
+    return tuple(
+        tuple(i for i in range(j) if may_precede(evidence[i].message, evidence[j].message))
+        for j in range(len(evidence))
+    )
+
+
+def grow_forest(evidence: Sequence[Evidence], choices: Sequence[ParentChoice]) -> Forest:
+    """Join evidence into trees (TEF Eq. 5).
+
+    A choice that is not an eligible earlier message is taken as none, so whatever a model says there
+    is no cycle, no second parent and no link back in time.
+
+    Args:
+        evidence: In order of (time, arrival).
+        choices: One for each.
+    """
+    parents: list[int | None] = []
+    children: dict[int | None, list[int]] = defaultdict(list)
+    for j, (own, choice) in enumerate(zip(evidence, choices, strict=True)):
+        i = choice.parent
+        linked = i is not None and 0 <= i < j and may_precede(evidence[i].message, own.message)
+        parents.append(i if linked else None)
+        children[parents[-1]].append(j)
+    index: dict[int, int] = {}
+    nodes: list[Node] = []
+    pending = children[None][::-1]
+    while pending:  # Preorder without recursion: a chain may be as long as the evidence.
+        j = pending.pop()
+        index[j] = len(nodes)
+        nodes.append(_node(evidence[j], choices[j], parents[j], index, nodes))
+        pending.extend(reversed(children[j]))
+    return Forest(tuple(nodes))
+
+
+def _node(
+    own: Evidence,
+    choice: ParentChoice,
+    parent: int | None,
+    index: Mapping[int, int],
+    nodes: Sequence[Node],
+) -> Node:
+    if parent is None:
+        return Node(own.message, own.label, own.score, None, Relation.ROOT, 1.0, 0)
+    at = index[parent]
+    relation = Relation.UPDATE if choice.relation is Relation.UPDATE else Relation.EXPAND
+    confidence = min(max(choice.confidence, 0.0), 1.0)
+    return Node(own.message, own.label, own.score, at, relation, confidence, nodes[at].depth + 1)

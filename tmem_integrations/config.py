@@ -5,7 +5,7 @@ A config checks itself when it is made, so a stage never meets an impossible val
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Literal
 
@@ -63,6 +63,47 @@ class EpisodeConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceConfig:
+    """Choosing evidence among the messages around the anchors.
+
+    Attributes:
+        max_messages: At most this many messages are kept, anchors included.
+        max_candidates: At most this many messages of one window go to the gate (TEF §5.1).
+        diffusion_width: w: at this distance, in messages, a neighbour's relevance has fallen to 1/e.
+        lone_neighbours: An anchor outside every episode brings this many messages before and after it
+            (our addition: TEF takes the bare anchor).
+    """
+
+    max_messages: int = 36
+    max_candidates: int = 100
+    diffusion_width: float = 2.0
+    lone_neighbours: int = 8
+
+    def __post_init__(self) -> None:
+        require(
+            self.max_messages >= 1, "EvidenceConfig.max_messages", "at least 1", self.max_messages
+        )
+        require(
+            self.max_candidates >= 1,
+            "EvidenceConfig.max_candidates",
+            "at least 1",
+            self.max_candidates,
+        )
+        require(
+            self.diffusion_width > 0,
+            "EvidenceConfig.diffusion_width",
+            "positive",
+            self.diffusion_width,
+        )
+        require(
+            self.lone_neighbours >= 0,
+            "EvidenceConfig.lone_neighbours",
+            "0 or more",
+            self.lone_neighbours,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionConfig:
     """Fitting the text into the budget. Default from TEF §5.1.
 
@@ -93,8 +134,23 @@ class ForestConfig:
 
     anchors: AnchorConfig = field(default_factory=AnchorConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
+    evidence: EvidenceConfig = field(default_factory=EvidenceConfig)
     compression: CompressionConfig = field(default_factory=CompressionConfig)
     scale: Scale | None = None
+
+    def __post_init__(self) -> None:
+        require(self.scale in (None, "auto"), "ForestConfig.scale", 'None or "auto"', self.scale)
+
+    def limited(
+        self, *, max_messages: int | None = None, max_tokens: int | None = None
+    ) -> ForestConfig:
+        """This config with other bounds; None keeps the bound."""
+        evidence, compression = self.evidence, self.compression
+        if max_messages is not None:
+            evidence = replace(evidence, max_messages=max_messages)
+        if max_tokens is not None:
+            compression = replace(compression, max_tokens=max_tokens)
+        return replace(self, evidence=evidence, compression=compression)
 
 
 PAPER = ForestConfig()

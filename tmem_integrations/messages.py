@@ -348,6 +348,10 @@ class Query:
         )
 
 
+FILTERS = frozenset(f.name for f in fields(Query)) - {"text"}
+"""What a question can be narrowed by: the fields of `Query` other than its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What one question may read. Every read of a store goes through it.

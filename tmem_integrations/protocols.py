@@ -97,6 +97,13 @@ class IngestReport:
     updated: int = 0
     unchanged: int = 0
 
+    def __add__(self, other: IngestReport) -> IngestReport:
+        return IngestReport(
+            self.added + other.added,
+            self.updated + other.updated,
+            self.unchanged + other.unchanged,
+        )
+
 
 class MessageStore(Protocol):
     """Messages of record with all their indices. A write is seen by every later view, in every leg."""

@@ -6,7 +6,9 @@ the id of a message outside the scope.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,3 +61,32 @@ class Trace:
             "explanation": self.explanation,
             "llm_calls": self.llm_calls,
         }
+
+
+@dataclass(slots=True)
+class OpenRecord:
+    """A stage that is running: it fills in what it kept and what is worth knowing."""
+
+    kept: int = 0
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+class Recorder:
+    """Collects the accounts of one question."""
+
+    def __init__(self) -> None:
+        self._stages: list[StageRecord] = []
+        self.llm_calls = 0
+
+    @contextmanager
+    def stage(self, name: str, *, taken: int) -> Iterator[OpenRecord]:
+        """Time a stage and keep its account; a stage that fails leaves none."""
+        record = OpenRecord()
+        start = time.perf_counter()
+        yield record
+        seconds = time.perf_counter() - start
+        self._stages.append(StageRecord(name, taken, record.kept, seconds, record.notes))
+
+    def trace(self, explanation: str | None = None) -> Trace:
+        """The account so far."""
+        return Trace(tuple(self._stages), explanation, self.llm_calls)

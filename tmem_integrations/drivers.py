@@ -1,0 +1,128 @@
+"""The two drivers of a flow: they answer its requests from a view, an embedder and a model.
+
+Everything a question reads comes through here, so this is where the scope is checked a second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tmem_integrations import requests as ask_for
+from tmem_integrations.errors import StoreError
+from tmem_integrations.messages import Message, Scope
+from tmem_integrations.protocols import (
+    Embedder,
+    HistoryView,
+    LanguageModel,
+    Reply,
+    Rows,
+)
+from tmem_integrations.requests import Flow, Request
+
+T = TypeVar("T")
+_NO_MODEL = Reply("", error="no model")
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Who answers the requests of one question.
+
+    Attributes:
+        view: What the question may read.
+        scope: The same rule again, for the check on everything loaded.
+        embedder: None when there is none.
+        llm: None when there is none.
+    """
+
+    view: HistoryView
+    scope: Scope
+    embedder: Embedder | None = None
+    llm: LanguageModel | None = None
+
+
+def drive(flow: Flow[T], seats: Seats) -> T:
+    """Run a flow to its result, blocking."""
+    answer: Any = None
+    while True:
+        try:
+            request = flow.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        match request:
+            case ask_for.Ask(prompts):
+                answer = seats.llm.ask(prompts) if seats.llm else (_NO_MODEL,) * len(prompts)
+            case ask_for.Embed(texts):
+                answer = seats.embedder.embed(texts) if seats.embedder else None
+            case _:
+                answer = read(request, seats)
+
+
+async def adrive(flow: Flow[T], seats: Seats) -> T:
+    """Run a flow to its result; models are awaited, reading and computing happen in a thread."""
+    answer: Any = None
+    while True:
+        match await asyncio.to_thread(_advance, flow, answer, seats):
+            case _Done(result):
+                return result
+            case ask_for.Ask(prompts):
+                answer = await seats.llm.aask(prompts) if seats.llm else (_NO_MODEL,) * len(prompts)
+            case ask_for.Embed(texts):
+                answer = await seats.embedder.aembed(texts) if seats.embedder else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    result: T
+
+
+def _advance(flow: Flow[T], answer: Any, seats: Seats) -> _Done[T] | ask_for.Ask | ask_for.Embed:
+    """Go on to the next request for a model, or to the result."""
+    while True:
+        try:
+            request = flow.send(answer)
+        except StopIteration as stop:
+            return _Done(stop.value)
+        if isinstance(request, ask_for.Ask | ask_for.Embed):
+            return request
+        answer = read(request, seats)
+
+
+def read(request: Request, seats: Seats) -> Any:
+    """Answer a request from the view.
+
+    Raises:
+        StoreError: If the store hands out a message that the scope does not admit.
+    """
+    view = seats.view
+    match request:
+        case ask_for.Count():
+            return view.n_messages
+        case ask_for.Search(text):
+            return view.search(text)
+        case ask_for.Frequencies(text):
+            return view.document_frequencies(text)
+        case ask_for.Gather(parts):
+            return tuple(_rows(part, view) for part in parts)
+        case ask_for.Times(rows):
+            return view.times(rows)
+        case ask_for.Load(rows):
+            return _checked(view.load(rows), seats.scope)
+        case ask_for.LoadVectors(rows):
+            return view.vectors(rows)
+        case _:
+            raise TypeError(f"A view cannot answer {request!r}.")
+
+
+def _rows(part: ask_for.Window | ask_for.Neighbours, view: HistoryView) -> Rows:
+    if isinstance(part, ask_for.Window):
+        return view.window(part.partition, part.start, part.end)
+    return view.neighbours(part.row, part.before, part.after)
+
+
+def _checked(messages: tuple[Message | None, ...], scope: Scope) -> tuple[Message | None, ...]:
+    if not all(m is None or scope.admits(m) for m in messages):
+        raise StoreError("The store returned a message outside the scope; nothing is shown.")
+    return messages

@@ -1,0 +1,89 @@
+"""Importers: from a file that a chat program wrote to messages.
+
+One module per source; each has an `IMPORTER` and a public `read_<source>`. The format is detected
+from the content; what fits none or several is asked for, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.importers import irc, jsonl
+from tmem_integrations.importers.frame import Importer, ImportOptions, first_lines, found
+from tmem_integrations.importers.irc import read_irc
+from tmem_integrations.importers.jsonl import read_jsonl
+from tmem_integrations.importers.report import ImportReport
+from tmem_integrations.messages import Message
+
+__all__ = [
+    "IMPORTERS",
+    "ImportOptions",
+    "ImportReport",
+    "Importer",
+    "detect",
+    "read_file",
+    "read_irc",
+    "read_jsonl",
+]
+
+IMPORTERS: Mapping[str, Importer] = MappingProxyType(
+    {importer.name: importer for importer in (jsonl.IMPORTER, irc.IMPORTER)}
+)
+
+
+def detect(path: str | Path) -> str:
+    """Name of the importer that recognises a file by its content.
+
+    Raises:
+        ImportFormatError: If none or several do; says how to choose.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ImportFormatError(f"{path}: expected a file, found nothing there.")
+    names = [name for name, importer in IMPORTERS.items() if importer.recognises(path)]
+    if len(names) == 1:
+        return names[0]
+    known = ", ".join(IMPORTERS)
+    if names:
+        raise ImportFormatError(
+            f"{path}: expected one format, found signs of {' and '.join(names)}; "
+            "choose one with format= or --format."
+        )
+    first = first_lines(path, 1)
+    begins = f"a file that begins with {found(first[0])}" if first else "a file without text lines"
+    raise ImportFormatError(
+        f"{path}: expected one of the formats {known}, found {begins}. "
+        "If it is one of them, say so with format= or --format."
+    )
+
+
+def read_file(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    options: ImportOptions | None = None,
+    report: ImportReport | None = None,
+) -> Iterator[Message]:
+    """Read a file of any known format, message by message.
+
+    Args:
+        path: The file.
+        format: A name in `IMPORTERS`; detected from the content when None.
+        options: What the file does not say itself.
+        report: Filled while reading.
+
+    Raises:
+        ImportFormatError: If the format is unknown, an option does not apply, or an entry is bad.
+    """
+    name = format if format is not None else detect(path)
+    importer = IMPORTERS.get(name)
+    if importer is None:
+        raise ImportFormatError(f"format must be one of {', '.join(IMPORTERS)}, got {name!r}.")
+    options = options or ImportOptions()
+    for option in ("timezone", "date", "channel", "columns"):
+        if getattr(options, option) and option not in importer.options:
+            raise ImportFormatError(f"{path}: the format {name} takes no {option}.")
+    return importer.read(Path(path), options, report if report is not None else ImportReport())

@@ -1,0 +1,83 @@
+"""The registry and detection: a format is recognised, or asked for, never guessed."""
+
+import pkgutil
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tmem_integrations import importers
+from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.importers import IMPORTERS, Importer, ImportOptions, detect, read_file
+
+FRAME = {"frame", "report", "irc_lines"}
+SAMPLES = {
+    "jsonl": '{"id": "m1", "text": "hi", "timestamp": "2026-03-02T09:00:00Z"}\n',
+    "irc": "--- Log opened Mon Mar 02 09:00:00 2026\n09:00 <ann> hi\n",
+}
+
+
+def test_every_importer_module_is_registered_under_its_name() -> None:
+    modules = {m.name for m in pkgutil.iter_modules(importers.__path__)} - FRAME
+    assert set(IMPORTERS) == modules
+    assert all(importer.name == name for name, importer in IMPORTERS.items())
+
+
+def test_every_importer_has_a_public_reader() -> None:
+    assert all(f"read_{name}" in importers.__all__ for name in IMPORTERS)
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTERS))
+def test_a_sample_of_every_format_is_recognised_whatever_its_name(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "export.txt"
+    path.write_text(SAMPLES[name])
+    assert detect(path) == name
+    assert [m.text for m in read_file(path, options=ImportOptions(timezone="UTC"))] == ["hi"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n\n", b"Dear diary,\n", b"\x00\x01\x02", b'[{"id": 1}]', "{}".encode("utf-16")],
+)
+def test_what_no_importer_recognises_is_asked_for(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "export.txt"
+    path.write_bytes(content)
+    with pytest.raises(ImportFormatError, match=r"formats jsonl, irc.*--format"):
+        detect(path)
+
+
+def test_what_two_importers_recognise_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = Importer("twin", "", lambda path: True, IMPORTERS["jsonl"].read, frozenset())
+    monkeypatch.setattr(importers, "IMPORTERS", {**IMPORTERS, "twin": twin})
+    path = tmp_path / "export.txt"
+    path.write_text(SAMPLES["jsonl"])
+    with pytest.raises(ImportFormatError, match=r"signs of jsonl and twin.*--format"):
+        detect(path)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ImportFormatError, match="nothing there"):
+        detect(tmp_path / "none")
+
+
+def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ImportFormatError, match="one of jsonl, irc, got 'slack'"):
+        read_file(tmp_path / "x", format="slack")
+
+
+def test_an_option_that_a_format_does_not_take_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text(SAMPLES["jsonl"])
+    with pytest.raises(ImportFormatError, match="jsonl takes no date"):
+        read_file(path, options=ImportOptions(date=date(2026, 3, 2)))
+
+
+def test_a_format_that_is_named_is_not_detected(tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("Dear diary,\n")
+    with pytest.raises(ImportFormatError, match="line 1: expected a line of an IRC log"):
+        list(read_file(path, format="irc"))

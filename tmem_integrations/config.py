@@ -61,6 +61,25 @@ class EpisodeConfig:
         require(self.span_floor > zero, "EpisodeConfig.span_floor", "positive", self.span_floor)
         require(self.padding >= zero, "EpisodeConfig.padding", "zero or more", self.padding)
 
+    @classmethod
+    def at_pace(cls, radius: timedelta) -> EpisodeConfig:
+        """The paper's proportions at another pace: padding ε, span floor ε/6, and 3 anchors per ε.
+
+        Args:
+            radius: ε: the pause that separates two discussions.
+
+        Examples:
+            >>> EpisodeConfig.at_pace(timedelta(hours=12)) == EpisodeConfig()
+            True
+        """
+        require(radius > timedelta(0), "EpisodeConfig.radius", "positive", radius)
+        return cls(
+            radius=radius,
+            density=3 / (radius / timedelta(hours=1)),
+            span_floor=radius / 6,
+            padding=radius,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceConfig:
@@ -154,3 +173,13 @@ class ForestConfig:
 
 
 PAPER = ForestConfig()
+"""The values of TEF §5.1, for chat at work: discussions last hours."""
+CHAT = PAPER
+LIVE = ForestConfig(episodes=EpisodeConfig.at_pace(timedelta(minutes=30)))
+"""IRC, support and game chat: discussions last minutes."""
+MEETING = ForestConfig(episodes=EpisodeConfig.at_pace(timedelta(minutes=10)))
+"""Transcripts: a turn every few seconds."""
+MAIL = ForestConfig(episodes=EpisodeConfig.at_pace(timedelta(days=7)))
+"""Mailing lists and letters: answers take days."""
+AUTO = ForestConfig(scale="auto")
+"""The pace is measured in the part of the history that the question may read."""

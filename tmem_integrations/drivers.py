@@ -100,6 +100,8 @@ def read(request: Request, seats: Seats) -> Any:
     match request:
         case ask_for.Count():
             return view.n_messages
+        case ask_for.Pace():
+            return view.pace()
         case ask_for.Search(text):
             return view.search(text)
         case ask_for.Frequencies(text):

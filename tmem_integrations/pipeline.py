@@ -25,12 +25,13 @@ from tmem_integrations.requests import (
     frequencies,
     gather,
     load,
+    pace,
     search,
     times,
 )
 from tmem_integrations.stages.anchors import Anchors, search_text, select_anchors
 from tmem_integrations.stages.compression import CompressedForest, compress_forest
-from tmem_integrations.stages.episodes import Episodes, find_episodes
+from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes
 from tmem_integrations.stages.evidence import Candidates, Evidence, select_evidence
 from tmem_integrations.stages.forest import Forest, grow_forest
 from tmem_integrations.stages.linearization import linearize_trees
@@ -151,8 +152,12 @@ def _windows(
     partitions = [partition_of(m) for m in found if m is not None]
     rows = anchors.rows[alive]
     at = yield from times(rows)
+    settings = config.episodes
+    if config.scale == "auto":
+        settings = pace_episodes(settings, (yield from pace()))
     with log.stage("episodes", taken=len(rows)) as record:
-        episodes = find_episodes(rows, at, partitions, config.episodes)
+        episodes = find_episodes(rows, at, partitions, settings)
+        record.notes["radius_seconds"] = settings.radius.total_seconds()
         record.kept = len(episodes.kept)
         record.notes.update(lone=len(episodes.lone), sparse=episodes.n_sparse)
     runs = yield from _runs(episodes, dict(zip(rows.tolist(), partitions, strict=True)), config)

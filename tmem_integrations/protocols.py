@@ -60,6 +60,11 @@ class HistoryView(Protocol):
         """How many messages the scope admits."""
         ...
 
+    def pace(self) -> float | None:
+        """Median seconds between consecutive messages of a partition, from a sample where there are
+        many; None when no partition holds two messages."""
+        ...
+
     def search(self, text: str) -> Matches:
         """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
         ...

@@ -22,6 +22,11 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """Median seconds between consecutive messages of a partition; answered with a float or None."""
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """Lexical scores of all messages that share a term with `text`; answered with `Matches`."""
 
@@ -95,13 +100,19 @@ class Ask:
     prompts: tuple[str, ...]
 
 
-Request = Count | Search | Frequencies | Gather | Times | Load | LoadVectors | Embed | Ask
+Request = Count | Pace | Search | Frequencies | Gather | Times | Load | LoadVectors | Embed | Ask
 Flow = Generator[Request, Any, T]
 
 
 def count() -> Flow[int]:
     """Yield `Count`."""
     answer: int = yield Count()
+    return answer
+
+
+def pace() -> Flow[float | None]:
+    """Yield `Pace`."""
+    answer: float | None = yield Pace()
     return answer
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tmem_integrations.config import EpisodeConfig
 from tmem_integrations.errors import ConfigError
-from tmem_integrations.stages.episodes import Episodes, find_episodes, seed_density
+from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes, seed_density
 
 HOUR = 3600.0
 OPS, DEV = ("channel", "ops"), ("channel", "dev")
@@ -99,3 +99,18 @@ def test_every_anchor_is_in_one_episode_or_lone_and_windows_are_disjoint(anchors
 def test_a_setting_out_of_range_is_named(setting: str, value: object):
     with pytest.raises(ConfigError, match=f"EpisodeConfig.{setting} must be"):
         EpisodeConfig(**{setting: value})
+
+
+def test_a_measured_pace_keeps_the_proportions_of_the_paper():
+    paced = pace_episodes(EpisodeConfig(), 432.0)
+    assert paced == EpisodeConfig()  # 100 messages at 432 s take 12 h
+
+
+def test_without_a_measured_pace_the_settings_hold():
+    config = EpisodeConfig(density=1.0)
+    assert pace_episodes(config, None) == config
+
+
+def test_a_measured_radius_stays_between_a_minute_and_a_month():
+    assert pace_episodes(EpisodeConfig(), 0.0).radius == timedelta(minutes=1)
+    assert pace_episodes(EpisodeConfig(), 1e9).radius == timedelta(days=30)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from sklearn.cluster import DBSCAN
@@ -19,6 +20,8 @@ from tmem_integrations.config import EpisodeConfig, require
 from tmem_integrations.protocols import Partition, Rows, Scores
 
 _HOUR = 3600.0
+# Bounds of a measured radius: a minute, since sources round to it, and a month.
+_SHORTEST, _LONGEST = 60.0, 30 * 24 * _HOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,22 @@ def seed_density(n_anchors: int, span: float, *, floor: float) -> float:
     """
     require(floor > 0, "floor", "positive", floor)
     return n_anchors / max(span, floor)
+
+
+def pace_episodes(config: EpisodeConfig, gap: float | None) -> EpisodeConfig:
+    """Settings for a history of another pace: ε becomes the time in which 100 messages pass.
+
+    The gate looks at 100 messages of a window (TEF §5.1), so a window one ε wide to either side
+    holds what the gate can take, in chat of minutes as in mail of days.
+
+    Args:
+        config: What holds when the pace cannot be measured.
+        gap: Median time between consecutive messages of a partition, seconds; None when unknown.
+    """
+    if gap is None:
+        return config
+    seconds = min(max(100 * gap, _SHORTEST), _LONGEST)
+    return EpisodeConfig.at_pace(timedelta(seconds=seconds))
 
 
 def find_episodes(

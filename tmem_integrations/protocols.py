@@ -23,6 +23,9 @@ Vectors = NDArray[np.float32]
 PartitionKind = Literal["topic", "channel", "none"]
 Partition = tuple[PartitionKind, str]
 
+# A transient failure may pass; one of the content goes with what was asked; a permanent one stays.
+Failure = Literal["transient", "content", "permanent"]
+
 
 def partition_of(message: Message) -> Partition:
     """What the message may be clustered and linked with: its topic, else its channel, else one bucket.
@@ -181,12 +184,16 @@ class Reply:
     Attributes:
         text: The answer; empty when the call failed or was refused.
         error: Why there is no usable text, else None.
+        failure: What can be done about the error; None when that is unknown.
+        retry_after: Seconds the service asks to wait before the next call.
     """
 
     text: str
     error: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    failure: Failure | None = None
+    retry_after: float | None = None
 
 
 class LanguageModel(Protocol):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-    EmbedderLike = (
-        Embedder | Embeddings | BaseEmbedding | Callable[[list[str]], ArrayLike]
-        | Literal["static", "minilm", "none", False] | None
-    )  # fmt: skip
-
+# A text, since evaluating it would import both frameworks.
+EmbedderLike: TypeAlias = (
+    "Embedder | Embeddings | BaseEmbedding | Callable[[list[str]], ArrayLike] "
+    "| Literal['static', 'minilm', 'none', False] | None"
+)
 # Where the model's name stands in LangChain, LlamaIndex and Chroma classes, best first.
 _NAME_ATTRIBUTES = ("model_name", "model", "model_id", "repo_id")
 # What Chroma calls its own MiniLM.

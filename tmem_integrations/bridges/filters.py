@@ -16,7 +16,7 @@ FILTERS = tuple(f.name for f in fields(Query) if f.name != "text")
 LIMITS = ("max_messages", "max_tokens")
 
 
-def check_keywords(keywords: Iterable[str], function: str) -> None:
+def check_keywords(keywords: Iterable[str]) -> None:
     """Refuse what is neither filter nor limit: a lost filter would show too much.
 
     Raises:
@@ -28,7 +28,7 @@ def check_keywords(keywords: Iterable[str], function: str) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise QueryError(
-                f"{function} does not know {name!r}{hint} It knows {', '.join(known)}."
+                f"{name!r} is no filter of a question{hint} There are {', '.join(known)}."
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from llama_index.core.llms.llm import LLM
 from llama_index_instrumentation import get_dispatcher
 
 from tmem_integrations.errors import ConfigError
+from tmem_integrations.models.failures import classify_blank, reply_from_error
 from tmem_integrations.protocols import LanguageModel, Reply
 
 LanguageModelLike = BaseChatModel | LLM | LanguageModel | None
@@ -39,7 +40,6 @@ LanguageModelLike = BaseChatModel | LLM | LanguageModel | None
 _dispatcher = get_dispatcher(__name__)
 # What LangGraph looks for: the verdicts of the gate are no part of the answer it streams to a user.
 _NO_STREAM = "nostream"
-_LONGEST_ERROR = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +109,25 @@ def as_language_model(
 
 def _reply(answer: BaseMessage | BaseException) -> Reply:
     if isinstance(answer, BaseException):
-        return Reply("", error=f"{type(answer).__name__}: {answer}"[:_LONGEST_ERROR])
+        return reply_from_error(answer)
     usage = getattr(answer, "usage_metadata", None) or {}
-    text = str(answer.text)
-    return Reply(
-        text,
-        error=None if text.strip() else _why_blank(answer),
+    reply = Reply(
+        str(answer.text),
         input_tokens=usage.get("input_tokens"),
         output_tokens=usage.get("output_tokens"),
     )
+    return reply if reply.text.strip() else _blank(reply, answer)
 
 
-def _why_blank(answer: BaseMessage) -> str:
+def _blank(reply: Reply, answer: BaseMessage) -> Reply:
+    """The reply with why there is no text; a refusal's own words may quote the prompt."""
     refusal = answer.additional_kwargs.get("refusal")
-    if refusal:
-        return f"refused: {refusal}"[:_LONGEST_ERROR]
-    reason = answer.response_metadata.get("finish_reason")
-    return f"no text (finish reason: {reason})" if reason else "no text"
+    details = answer.response_metadata
+    reason = details.get("finish_reason") or details.get("stop_reason")
+    known = "refused" if refusal else f"finish reason {reason!r}" if reason else "no reason given"
+    return replace(
+        reply, text="", error=f"no text, {known}", failure=classify_blank(reason, refusal)
+    )
 
 
 class _LlamaIndexChatModel(BaseChatModel):

@@ -1,0 +1,151 @@
+import threading
+from types import SimpleNamespace
+
+import pytest
+from framework_fakes import Chat, Completion, Runs
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
+from llama_index.core.llms import MockLLM
+from llama_index.core.llms.callbacks import llm_completion_callback
+
+from tmem_integrations.bridges.language_models import as_language_model
+from tmem_integrations.errors import ConfigError
+from tmem_integrations.protocols import LanguageModel, Reply
+
+
+def test_no_llm_gives_no_language_model():
+    assert as_language_model(None) is None
+
+
+def test_a_language_model_of_ours_goes_through():
+    own = SimpleNamespace(name="own", ask=lambda prompts: (), aask=None)
+    assert as_language_model(own) is own
+
+
+@pytest.mark.parametrize("wrong", ["gpt-5", Chat, MockLLM, object()])
+def test_what_is_no_language_model_is_refused(wrong):
+    with pytest.raises(ConfigError, match="LangChain chat model, a LlamaIndex LLM"):
+        as_language_model(wrong)
+
+
+def test_at_least_one_call_at_a_time():
+    with pytest.raises(ConfigError, match="at least 1, got 0"):
+        as_language_model(Chat(), max_concurrency=0)
+
+
+@pytest.mark.parametrize("llm", [Chat(), Completion()])
+async def test_replies_stand_in_the_order_of_the_prompts_with_their_tokens(llm):
+    model = as_language_model(llm)
+    expected = tuple(Reply(t, input_tokens=7, output_tokens=2) for t in ("A", "B", "C"))
+    assert model.ask(["a", "b", "c"]) == expected
+    assert await model.aask(["a", "b", "c"]) == expected
+
+
+@pytest.mark.parametrize("llm", [Chat(), Completion()])
+async def test_a_failed_call_costs_its_own_reply_only(llm):
+    model = as_language_model(llm)
+    for replies in (model.ask(["a", "fail", "c"]), await model.aask(["a", "fail", "c"])):
+        assert [r.text for r in replies] == ["A", "", "C"]
+        assert [r.error for r in replies] == [None, "RuntimeError", None]
+
+
+@pytest.mark.parametrize("llm", [Chat(), Completion()])
+def test_no_prompts_give_no_replies(llm):
+    assert as_language_model(llm).ask([]) == ()
+
+
+def test_a_blank_answer_is_an_error_with_the_finish_reason():
+    reply = as_language_model(Chat()).ask(["mute"])[0]
+    assert (reply.error, reply.failure) == ("no text, finish reason 'length'", "content")
+
+
+def test_a_refusal_is_an_error_without_its_words():
+    reply = as_language_model(Chat(refusal="I cannot judge Ann")).ask(["mute"])[0]
+    assert (reply.error, reply.failure) == ("no text, refused", "content")
+
+
+def test_the_tokens_of_a_blank_answer_are_still_counted():
+    assert as_language_model(Chat()).ask(["mute"])[0].input_tokens == 7
+
+
+@pytest.mark.parametrize(("llm", "name"), [(Chat(), "capitals-1"), (Completion(), "capitals-2")])
+def test_a_language_model_has_the_name_of_its_model(llm, name):
+    assert as_language_model(llm).name == name
+
+
+def test_a_llama_index_model_without_a_name_has_that_of_its_class():
+    assert as_language_model(MockLLM()).name == "MockLLM"
+
+
+async def test_at_most_max_concurrency_calls_run_at_once():
+    chat = Chat()
+    await as_language_model(chat, max_concurrency=2).aask(["a"] * 6)
+    assert chat.most == 2
+
+
+def test_an_answer_in_blocks_is_read_as_their_text():
+    class Blocks(Chat):
+        def _answer(self, prompt):
+            blocks = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "yes"}]
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(blocks))])
+
+    assert as_language_model(Blocks()).ask(["a"])[0].text == "yes"
+
+
+@pytest.mark.parametrize("raw", [object(), None, 3, {"usage": None}])
+def test_a_llama_index_answer_without_readable_usage_has_unknown_tokens(raw):
+    class Odd(Completion):
+        @llm_completion_callback()
+        def complete(self, prompt, formatted=False, **kwargs):
+            return CompletionResponse(text="ok", raw=raw)
+
+    assert as_language_model(Odd()).ask(["a"]) == (Reply("ok"),)
+
+
+async def test_a_llama_index_chat_model_is_asked_through_chat():
+    class ChatOnly(MockLLM):
+        def chat(self, messages, **kwargs):
+            return ChatResponse(
+                message=ChatMessage(role="assistant", content=f"{messages[0].content}!")
+            )
+
+        async def achat(self, messages, **kwargs):
+            return self.chat(messages)
+
+    model = as_language_model(ChatOnly(is_chat_model=True))
+    assert [r.text for r in (*model.ask(["a"]), *await model.aask(["b"]))] == ["a!", "b!"]
+
+
+async def test_a_sync_llama_index_llm_does_not_block_the_event_loop():
+    threads = []
+
+    class Where(Completion):
+        @llm_completion_callback()
+        def complete(self, prompt, formatted=False, **kwargs):
+            threads.append(threading.current_thread())
+            return CompletionResponse(text="ok")
+
+    await as_language_model(Where()).aask(["a"])
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("llm", [Chat(), Completion()])
+async def test_a_call_appears_under_the_run_it_is_made_in_and_streams_nothing(llm):
+    model = as_language_model(llm)
+    runs = Runs()
+
+    async def aask(prompt):
+        await model.aask([prompt])
+
+    chain = RunnableLambda(lambda prompt: model.ask([prompt]), afunc=aask)
+    chain.invoke("a", {"callbacks": [runs]})
+    await chain.ainvoke("a", {"callbacks": [runs]})
+    assert runs.calls == [("chain", ["nostream"])] * 2
+
+
+def test_a_bridged_language_model_fulfils_the_protocol():
+    model: LanguageModel = as_language_model(Chat())
+    assert {"name", "ask", "aask"} <= set(dir(model))

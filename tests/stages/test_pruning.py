@@ -1,0 +1,90 @@
+"""What is given up first, and the forest that is left."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmem_integrations.messages import Message
+from tmem_integrations.stages.evidence import Evidence, Label
+from tmem_integrations.stages.forest import Forest, ParentChoice, Relation, grow_forest
+from tmem_integrations.stages.pruning import least_useful_first, without
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+KEY, SUPPORT, ANCHOR = Label.KEY, Label.SUPPORT, Label.ANCHOR
+
+
+def grow(*rows: tuple[Label, float, int | None]) -> Forest:
+    """One message an hour: label, score, position of the parent."""
+    evidence = [
+        Evidence(Message(id=f"m{i}", text="x", sent_at=START + timedelta(hours=i)), label, score)
+        for i, (label, score, _) in enumerate(rows)
+    ]
+    return grow_forest(evidence, [ParentChoice(parent, Relation.UPDATE) for _, _, parent in rows])
+
+
+def ids(forest: Forest, order) -> list[str]:
+    return [forest.nodes[i].message.id for i in order]
+
+
+@st.composite
+def forests(draw) -> Forest:
+    n = draw(st.integers(0, 8))
+    labels = st.sampled_from(Label)
+    rows = [
+        (draw(labels), draw(st.floats(-1, 1)), draw(st.none() | st.integers(0, i - 1)) if i else None)
+        for i in range(n)
+    ]  # fmt: skip
+    return grow(*rows)
+
+
+def test_an_anchor_goes_before_a_support_before_a_key():
+    forest = grow((KEY, 0, None), (ANCHOR, 9, None), (SUPPORT, 5, None))
+    assert ids(forest, least_useful_first(forest)) == ["m1", "m2", "m0"]
+
+
+def test_of_one_label_the_lower_score_goes_first():
+    forest = grow((KEY, 2, None), (KEY, 1, None))
+    assert ids(forest, least_useful_first(forest)) == ["m1", "m0"]
+
+
+def test_a_parent_goes_after_its_children():
+    forest = grow((ANCHOR, 0, None), (SUPPORT, 9, 0))
+    assert ids(forest, least_useful_first(forest)) == ["m1", "m0"]
+
+
+def test_a_root_that_is_no_key_goes_before_the_key_that_hangs_from_it():
+    forest = grow((ANCHOR, 0, None), (SUPPORT, 0, 0), (KEY, 0, 1))
+    assert ids(forest, least_useful_first(forest)) == ["m0", "m1", "m2"]
+
+
+@given(forests())
+def test_every_message_is_given_up_once(forest):
+    assert sorted(least_useful_first(forest)) == list(range(len(forest)))
+
+
+@given(forests(), st.data())
+def test_whatever_is_dropped_the_rest_is_the_forest_of_the_rest(forest, data):
+    dropped = data.draw(st.sets(st.sampled_from(range(len(forest))))) if len(forest) else set()
+    rest, kept = without(forest, dropped)
+    old = forest.nodes
+    assert [n.message.id for n in rest] == [old[i].message.id for i in kept]
+    assert set(kept) == set(range(len(forest))) - dropped
+    for new, i in zip(rest, kept, strict=True):
+        if old[i].parent is None or old[i].parent in dropped:
+            assert (new.parent, new.relation, new.depth) == (None, Relation.ROOT, 0)
+        else:
+            assert kept[new.parent] == old[i].parent
+            assert (new.relation, new.depth) == (old[i].relation, rest.nodes[new.parent].depth + 1)
+
+
+@given(forests(), st.data())
+def test_the_rest_is_in_preorder_with_trees_by_the_time_of_their_root(forest, data):
+    dropped = data.draw(st.sets(st.sampled_from(range(len(forest))))) if len(forest) else set()
+    rest, _ = without(forest, dropped)
+    roots = [rest.nodes[i].message.sent_at for i in rest.roots]
+    assert roots == sorted(roots)
+    path: list[int] = []
+    for i, node in enumerate(rest):
+        path = [*path[: node.depth], i]
+        assert node.parent == (path[-2] if node.depth else None)

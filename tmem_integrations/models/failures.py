@@ -156,7 +156,7 @@ def _status(error: BaseException) -> int | None:
         getattr(error, "code", None),
         _details(error).get("code"),
     ):
-        if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+        if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
             return int(value)
     return None
 

@@ -1,0 +1,1 @@
+"""Fixtures of all tests. Lying here, it also lets them import `support`."""

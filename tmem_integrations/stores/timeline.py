@@ -20,6 +20,7 @@ from tmem_integrations.protocols import Partition, partition_of
 from tmem_integrations.stores.codes import Codes
 from tmem_integrations.stores.growing import GrowingArray
 
+_PACE_SAMPLE = 50_000
 _FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -100,6 +101,22 @@ class PartitionOrder:
             arrival,
         )
         return self.slots[max(0, place - before) : place + here + after]
+
+
+def median_gap(columns: Columns, mask: NDArray[np.bool_]) -> float | None:
+    """Median seconds between consecutive messages of a partition.
+
+    Args:
+        mask: (n,) the messages that count; of many, those that arrived last.
+
+    Returns:
+        None when no partition holds two of them.
+    """
+    slots = np.flatnonzero(mask)[-_PACE_SAMPLE:]
+    sent, partition = columns.sent[slots], columns.partition[slots]
+    order = np.lexsort((sent, partition))
+    gaps = np.diff(sent[order])[np.diff(partition[order]) == 0]
+    return float(np.median(gaps)) / 1e6 if len(gaps) else None
 
 
 class Timeline:

@@ -1,0 +1,195 @@
+"""The store of messages in Chroma: in memory, in a folder, or on a server."""
+
+from __future__ import annotations
+
+import itertools
+from os import PathLike
+from pathlib import Path
+from typing import Self
+
+import chromadb
+from chromadb.api import ClientAPI
+from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
+from filelock import FileLock
+
+from tmem_integrations.stores.chroma_client import LocalChroma, SharedChroma, chroma_errors
+from tmem_integrations.stores.chroma_table import ChromaTable
+from tmem_integrations.stores.folder import lock_folder, require_folder, vacuum
+from tmem_integrations.stores.indexed import IndexedStore
+
+COLLECTION = "tmem"
+_in_memory = itertools.count(1)
+
+
+class ChromaStore(IndexedStore):
+    """A `MessageStore` in Chroma; make it with one of its constructors.
+
+    All constructors share some arguments. `model` and `dimension` say what made the vectors and are
+    checked against what the store was built with; None does not check. `language` says how words are
+    split, see `text.split_terms`; `read_only` refuses to write.
+
+    Attributes:
+        folder: Where it is; None when it is not in a folder of this machine.
+    """
+
+    folder: Path | None = None
+    _folder_lock: FileLock | None = None
+
+    @property
+    def is_persistent(self) -> bool:
+        """Whether it can be opened again from its `folder`."""
+        return self.folder is not None
+
+    @classmethod
+    def in_memory(
+        cls,
+        *,
+        model: str | None = None,
+        dimension: int | None = None,
+        language: str | None = None,
+    ) -> Self:
+        """A new store that is gone when it is closed. No other store or client of Chroma sees it."""
+        name = f"in memory {next(_in_memory)}"
+        table = ChromaTable(lambda: LocalChroma(None), collection=COLLECTION, name=name)
+        return cls(table, name=name, model=model, dimension=dimension, language=language)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        model: str | None = None,
+        dimension: int | None = None,
+        language: str | None = None,
+        read_only: bool = False,
+    ) -> Self:
+        """Open the store in a folder, or make it there.
+
+        A folder has one writer at a time, until it closes the store, and any number of readers. A reader
+        sees what the writer wrote with its next call.
+
+        Raises:
+            StoreLockedError: If it is open for writing already.
+            StoreMismatchError: If it was built with another model, dimension or schema.
+            StoreError: If the folder is a file, cannot be written, is damaged, or holds something else.
+        """
+        path = Path(folder).expanduser().absolute()
+        require_folder(path, read_only=read_only)
+        lock = None if read_only else lock_folder(path)
+        table: ChromaTable | None = None
+        try:
+            table = ChromaTable(
+                lambda: LocalChroma(path),
+                collection=COLLECTION,
+                name=f"'{folder}'",
+                create=False,
+                read_only=read_only,
+                after_flush=lambda: vacuum(path),
+            )
+            store = cls(
+                table, name=f"'{folder}'", model=model, dimension=dimension, language=language,
+                read_only=read_only,
+            )  # fmt: skip
+        except BaseException:
+            if table is not None:
+                table.close()
+            if lock is not None:
+                lock.release()
+            raise
+        store.folder, store._folder_lock = path, lock
+        return store
+
+    @classmethod
+    def connect(
+        cls,
+        host: str = "localhost",
+        port: int = 8000,
+        *,
+        ssl: bool = False,
+        headers: dict[str, str] | None = None,
+        tenant: str = DEFAULT_TENANT,
+        database: str = DEFAULT_DATABASE,
+        collection: str = COLLECTION,
+        model: str | None = None,
+        dimension: int | None = None,
+        language: str | None = None,
+        read_only: bool = False,
+    ) -> Self:
+        """Open the store in a collection of a Chroma server, or make it there.
+
+        Nothing keeps two processes from writing at once here: let one of them write, and the others open
+        it with `read_only=True`.
+
+        Args:
+            headers: Sent with each request, such as a token.
+
+        Raises:
+            StoreMismatchError: If it was built with another model, dimension or schema.
+            StoreError: If the server cannot be reached or the collection is not ours.
+        """
+        name = f"{host}:{port}/{collection}"
+
+        def reach() -> SharedChroma:
+            settings = Settings(anonymized_telemetry=False)
+            client = chromadb.HttpClient(host, port, ssl, headers, settings, tenant, database)
+            return SharedChroma(client, owned=True)
+
+        with chroma_errors(name):
+            client = reach()
+        return cls._in_collection(
+            client, collection, name, model=model, dimension=dimension, language=language,
+            read_only=read_only,
+        )  # fmt: skip
+
+    @classmethod
+    def from_client(
+        cls,
+        client: ClientAPI,
+        collection_name: str = COLLECTION,
+        *,
+        model: str | None = None,
+        dimension: int | None = None,
+        language: str | None = None,
+        read_only: bool = False,
+    ) -> Self:
+        """Open the store in a collection of a client of yours, or make it there. The client stays open
+        when the store is closed.
+
+        Raises:
+            StoreMismatchError: If it was built with another model, dimension or schema.
+            StoreError: If the collection holds something else.
+        """
+        return cls._in_collection(
+            SharedChroma(client, owned=False), collection_name, f"'{collection_name}'", model=model,
+            dimension=dimension, language=language, read_only=read_only,
+        )  # fmt: skip
+
+    @classmethod
+    def _in_collection(
+        cls,
+        client: SharedChroma,
+        collection: str,
+        name: str,
+        *,
+        model: str | None,
+        dimension: int | None,
+        language: str | None,
+        read_only: bool,
+    ) -> Self:
+        table = ChromaTable(lambda: client, collection=collection, name=name, read_only=read_only)
+        try:
+            return cls(
+                table, name=name, model=model, dimension=dimension, language=language,
+                read_only=read_only,
+            )  # fmt: skip
+        except BaseException:
+            table.close()
+            raise
+
+    def close(self) -> None:
+        """Release locks and files. Closing twice is fine."""
+        try:
+            super().close()
+        finally:
+            if self._folder_lock is not None:
+                self._folder_lock.release()

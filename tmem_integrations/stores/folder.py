@@ -1,0 +1,86 @@
+"""The folder of a store on disk: whether it is one, who writes to it, and what lies in its files."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from contextlib import closing
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from tmem_integrations.errors import StoreError, StoreLockedError
+
+DATABASE = "chroma.sqlite3"
+_LOCK = "tmem.lock"
+_BUSY_SECONDS = 5.0
+
+
+def require_folder(folder: Path, *, read_only: bool) -> None:
+    """Make sure that a folder is a store or may become one.
+
+    Raises:
+        StoreError: If it is a file, cannot be made, has lost its database, or is to be read and is none.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file; a store needs a folder of its own.")
+    if (folder / DATABASE).exists():
+        return
+    if folder.is_dir() and any(_is_index(path) for path in folder.iterdir()):
+        raise StoreError(
+            f"{folder} has lost its {DATABASE}: it is a store half deleted. Restore the file, or remove "
+            "the folder and import again."
+        )
+    if read_only:
+        raise StoreError(f"{folder} holds no store to read; open it to write, or check the path.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made a store: {error}.") from error
+
+
+def lock_folder(folder: Path) -> FileLock:
+    """Become the one writer of a folder.
+
+    Raises:
+        StoreLockedError: If there is one already, in this or another process.
+        StoreError: If the folder cannot be written.
+    """
+    # Not bound to a thread: whoever closes the store releases it.
+    lock = FileLock(folder / _LOCK, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise StoreLockedError(
+            f"{folder} is open for writing already, here or in another process; close that store, or open "
+            "this one with read_only=True."
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be written: {error}. To read it only, open it with read_only=True."
+        ) from error
+    return lock
+
+
+def vacuum(folder: Path) -> None:
+    """Rewrite the database, so that nothing of deleted rows is left in it.
+
+    Raises:
+        StoreError: If another process is using it.
+    """
+    try:
+        with closing(sqlite3.connect(folder / DATABASE, timeout=_BUSY_SECONDS)) as database:
+            database.execute("VACUUM")
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{folder} still holds remains of deleted messages, since its database is in use: {error}."
+        ) from error
+
+
+def _is_index(path: Path) -> bool:
+    """Whether it is one of the folders in which Chroma keeps vectors."""
+    try:
+        uuid.UUID(path.name)
+    except ValueError:
+        return False
+    return path.is_dir()

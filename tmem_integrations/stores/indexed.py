@@ -1,0 +1,361 @@
+"""A message store: rows of record in a database, legs to find them in memory.
+
+One writer, any number of readers. What is in the database counts; the legs follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmem_integrations.errors import (
+    ConfigError,
+    IngestError,
+    InputError,
+    MessageError,
+    StoreError,
+    StoreMismatchError,
+)
+from tmem_integrations.messages import Message, Scope
+from tmem_integrations.protocols import HistoryView, IngestReport, Vectors
+from tmem_integrations.stores.check import find_problems
+from tmem_integrations.stores.replica import Replica
+from tmem_integrations.stores.rows import Row
+from tmem_integrations.stores.table import Manifest, Table
+from tmem_integrations.stores.view import IndexedView
+
+# Vectors pass through float32 on their way to the database and back.
+_SAME_VECTOR = 1e-6
+
+Item = TypeVar("Item")
+
+
+class IndexedStore:
+    """A `MessageStore` over a `Table`.
+
+    Args:
+        table: Where the rows are; closed with the store.
+        name: How errors call the store.
+        model: Name of the embedding model; None does not check it.
+        dimension: Of its vectors; None does not check it, and a new store takes that of its first.
+        language: How words are split and conflated, see `text.split_terms`.
+        read_only: Refuse to write.
+
+    Raises:
+        StoreMismatchError: If the store was built with another model or dimension.
+        StoreError: If the database cannot be read.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        name: str,
+        model: str | None = None,
+        dimension: int | None = None,
+        language: str | None = None,
+        read_only: bool = False,
+    ) -> None:
+        if dimension is not None and dimension < 1:
+            raise ConfigError(f"dimension must be at least 1, got {dimension}.")
+        self.name = name
+        self.language = language
+        self.read_only = read_only
+        self._table = table
+        self._is_closed = False
+        self._replica = Replica(table, name=name, language=language)
+        self._adopt(model, dimension)
+
+    @property
+    def model(self) -> str | None:
+        """Name of the model whose vectors are stored."""
+        return self._replica.manifest.model
+
+    @property
+    def dimension(self) -> int | None:
+        """Of the stored vectors; None when there are none."""
+        return self._replica.manifest.dimension
+
+    def __len__(self) -> int:
+        self._refresh()
+        return len(self._replica.legs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
+        """Add or replace by id, in order of arrival; a replaced message keeps its arrival.
+
+        Args:
+            messages: A repeated id counts as an edit: the last one holds.
+            vectors: (n, d) unit vectors of their texts. Without them a new or changed message has none,
+                and an unchanged one keeps what it has.
+
+        Raises:
+            MessageError: If something is no message.
+            StoreMismatchError: If the vectors have another dimension than those stored.
+            IngestError: If a part could not be written; names what is stored.
+        """
+        self._require_writable()
+        for message in messages:
+            if not isinstance(message, Message):
+                raise MessageError(f"upsert takes Message records, got {message!r:.100}.")
+        with self._replica.lock:
+            self._refresh()
+            checked = self._check_vectors(len(messages), vectors)
+            latest: dict[str, int] = {}
+            report = IngestReport()
+            for index, message in enumerate(messages):
+                if message.id in latest:
+                    same = messages[latest[message.id]] == message
+                    report += IngestReport(unchanged=1) if same else IngestReport(updated=1)
+                latest[message.id] = index
+            done: list[str] = []
+            for batch in _batches(latest.values(), self._table.batch_size):
+                part = [messages[index] for index in batch]
+                try:
+                    report += self._put(part, None if checked is None else checked[batch])
+                except StoreError as error:
+                    raise self._explain(error, done, part, len(latest)) from error
+                done.extend(message.id for message in part)
+        return report
+
+    def delete(self, ids: Collection[str]) -> int:
+        """Remove messages from every leg; returns how many were there.
+
+        Raises:
+            InputError: If `ids` is a text.
+            StoreError: If the database fails; running it again removes the rest.
+        """
+        self._require_writable()
+        if isinstance(ids, str):
+            raise InputError(f"delete takes several ids, got the text {ids!r}; pass [{ids!r}].")
+        with self._replica.lock:
+            self._refresh()
+            legs = self._replica.legs
+            known = [one for one in dict.fromkeys(ids) if one in legs]
+            for batch in _batches(known, self._table.batch_size):
+                with self._replica.write(leaves_remains=True):
+                    self._table.erase(batch)
+                    legs.remove(batch)
+        return len(known)
+
+    def get(self, ids: Iterable[str]) -> dict[str, Message]:
+        """Messages by id; unknown ids are left out."""
+        self._refresh()
+        legs = self._replica.legs
+        return self.load_messages([one for one in dict.fromkeys(ids) if one in legs])
+
+    def view(self, scope: Scope) -> HistoryView:
+        """The part of the history that `scope` admits, as of now."""
+        self._refresh()
+        return IndexedView(scope, self._replica.legs, self)
+
+    def channels(self) -> frozenset[str]:
+        """All channels that occur."""
+        self._refresh()
+        return self._replica.legs.timeline.channels()
+
+    def close(self) -> None:
+        """Release locks and files. Closing twice is fine.
+
+        Where deletions left something in the files, it is scrubbed now, unless a reader is using them:
+        then the next writer that closes the store will.
+        """
+        with self._replica.lock:
+            if self._is_closed:
+                return
+            if self._replica.manifest.has_remains and not self.read_only:
+                with suppress(StoreError):
+                    self.scrub()
+            self._is_closed = True
+            self._table.close()
+
+    def scrub(self) -> None:
+        """Remove from the files what deleted and replaced messages left there. Rewrites the database,
+        which takes a second or two per hundred thousand messages.
+
+        Raises:
+            StoreError: If the files are in use by a reader; try again later.
+        """
+        self._require_writable()
+        with self._replica.lock:
+            self._table.scrub()
+            manifest = replace(self._replica.manifest, has_remains=False)
+            self._table.write_manifest(manifest)
+            self._replica.manifest = manifest
+
+    def check(self) -> tuple[str, ...]:
+        """Compare the rows of record with the legs.
+
+        Returns:
+            The problems found, one sentence each; empty when all is well.
+        """
+        with self._replica.lock:
+            self._refresh()
+            return tuple(find_problems(self._table, self._replica.manifest, self._replica.legs))
+
+    def load_messages(self, ids: Sequence[str]) -> dict[str, Message]:
+        """Messages by id, as they are now in the database; unknown ids are left out."""
+        self._require_open()
+        found: dict[str, Message] = {}
+        for batch in _batches(ids, self._table.batch_size):
+            found.update((key, row.message) for key, row in self._table.read(batch).items())
+        return found
+
+    def load_vectors(self, ids: Sequence[str]) -> Vectors | None:
+        """(n, d) vectors, zero where one is missing; None when the store keeps none."""
+        self._require_open()
+        dimension = self._replica.manifest.dimension
+        if dimension is None:
+            return None
+        found: dict[str, NDArray[np.float32]] = {}
+        for batch in _batches(dict.fromkeys(ids), self._table.batch_size):
+            found.update(self._table.read_vectors(batch))
+        vectors = np.zeros((len(ids), dimension), np.float32)
+        for index, one in enumerate(ids):
+            if one in found:
+                vectors[index] = found[one]
+        return vectors
+
+    def _put(self, messages: Sequence[Message], vectors: Vectors | None) -> IngestReport:
+        """Write one batch of messages with distinct ids."""
+        legs, dimension = self._replica.legs, self._replica.manifest.dimension
+        known = [m.id for m in messages if m.id in legs]
+        stored = self._table.read(known) if known else {}
+        kept = self._table.read_vectors(known) if known and vectors is not None else {}
+        changed: list[int] = []
+        for index, message in enumerate(messages):
+            old = stored.get(message.id)
+            vector = kept.get(message.id)
+            same_vector = (
+                vectors is None
+                or (vector is not None
+                and bool(np.allclose(vector, vectors[index], rtol=0, atol=_SAME_VECTOR)))
+            )
+            if old is None or old.message != message or not same_vector:
+                changed.append(index)
+        replaces = [messages[index].id in stored for index in changed]
+        if changed:
+            with self._replica.write(leaves_remains=any(replaces)) as version:
+                rows = self._number([messages[index] for index in changed], version)
+                width = dimension or 1
+                new = (
+                    np.zeros((len(rows), width), np.float32)
+                    if vectors is None
+                    else vectors[changed]
+                )
+                self._table.write(rows, new, replaces)
+                legs.put(rows)
+        n_updated = sum(replaces)
+        return IngestReport(
+            added=len(changed) - n_updated,
+            updated=n_updated,
+            unchanged=len(messages) - len(changed),
+        )
+
+    def _number(self, messages: Sequence[Message], version: int) -> list[Row]:
+        """Give new messages the next arrival numbers; those that are there keep theirs."""
+        legs = self._replica.legs
+        arrival = legs.next_arrival
+        rows = []
+        for message in messages:
+            if message.id in legs:
+                rows.append(Row(message, legs.arrival(message.id), version))
+            else:
+                rows.append(Row(message, arrival, version))
+                arrival += 1
+        return rows
+
+    def _explain(
+        self, error: StoreError, done: Sequence[str], part: Sequence[Message], n_messages: int
+    ) -> IngestError:
+        """Find out what of a failed batch is stored."""
+        try:
+            there = self._table.read([m.id for m in part])
+        except StoreError:
+            there = {}
+        more = [m.id for m in part if m.id in there and there[m.id].message == m]
+        return IngestError(
+            f"Store {self.name}: {len(done) + len(more)} of {n_messages} messages are stored; "
+            f"run the same ingest again for the rest. {error}",
+            stored=(*done, *more),
+        )
+
+    def _adopt(self, model: str | None, dimension: int | None) -> None:
+        """Check what the caller embeds with against what the store was built with."""
+        kept = self._replica.manifest
+        same_model = model is None or model == kept.model
+        same_dimension = dimension is None or dimension == kept.dimension
+        if same_model and same_dimension:
+            return
+        if len(self._replica.legs) == 0:
+            if not self.read_only:
+                self._start_over(model, dimension)
+            return
+        unnamed = kept.model is None and kept.dimension is not None
+        if not same_dimension or not unnamed:
+            raise StoreMismatchError(
+                f"Store {self.name} was built {_describe(kept.model, kept.dimension)}, but it is opened "
+                f"{_describe(model, dimension)}; rebuild it or pass the same model."
+            )
+
+    def _start_over(self, model: str | None, dimension: int | None) -> None:
+        version = self._replica.manifest.version + 1
+        self._replica.start_over(Manifest(version=version, model=model, dimension=dimension))
+
+    def _check_vectors(self, n_messages: int, vectors: Vectors | None) -> Vectors | None:
+        if vectors is None or n_messages == 0:
+            return None
+        checked = np.asarray(vectors, dtype=np.float32)
+        if checked.ndim != 2 or len(checked) != n_messages or checked.shape[1] == 0:
+            raise InputError(
+                f"vectors must have shape ({n_messages}, d), one row per message, got {checked.shape}."
+            )
+        if not np.isfinite(checked).all():
+            raise InputError("vectors must be finite; a text without content has a zero vector.")
+        kept, dimension = self._replica.manifest, checked.shape[1]
+        if kept.dimension is None and len(self._replica.legs) == 0:
+            self._start_over(kept.model, dimension)
+        elif kept.dimension != dimension:
+            raise StoreMismatchError(
+                f"Store {self.name} was built {_describe(kept.model, kept.dimension)}, but these "
+                f"embeddings have {dimension} d; rebuild it or pass the same model."
+            )
+        return checked
+
+    def _refresh(self) -> None:
+        self._require_open()
+        self._replica.refresh()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise StoreError(f"Store {self.name} is closed; open it again.")
+
+    def _require_writable(self) -> None:
+        self._require_open()
+        if self.read_only:
+            raise StoreError(f"Store {self.name} is open for reading only; open it to write.")
+
+
+def _describe(model: str | None, dimension: int | None) -> str:
+    if model is None and dimension is None:
+        return "without embeddings"
+    if dimension is None:
+        return f"with {model}"
+    return f"with {model or 'embeddings'} ({dimension} d)"
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

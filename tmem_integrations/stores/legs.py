@@ -1,0 +1,96 @@
+"""The legs a history is searched with: words and timeline, kept in step."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmem_integrations.messages import Scope
+from tmem_integrations.stores.lexical import LexicalIndex
+from tmem_integrations.stores.rows import Row
+from tmem_integrations.stores.timeline import Timeline
+from tmem_integrations.text import index_text, split_terms
+
+
+class Legs:
+    """Which messages there are, and how they are found.
+
+    Args:
+        language: How words are split and conflated, see `text.split_terms`.
+    """
+
+    def __init__(self, language: str | None = None) -> None:
+        self.language = language
+        self.timeline = Timeline()
+        self.lexical = LexicalIndex()
+        self._ids: list[str] = []
+        self._slots: dict[str, int] = {}
+        self._next_arrival = 0
+        # A mask must not fall between the removal of an edited message and its return.
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, message_id: str) -> bool:
+        return message_id in self._slots
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._slots))
+
+    @property
+    def next_arrival(self) -> int:
+        """Arrival number of the next new message."""
+        return self._next_arrival
+
+    def arrival(self, message_id: str) -> int:
+        """Arrival number of a message that is there."""
+        return int(self.timeline.columns.arrival[self._slots[message_id]])
+
+    def slot(self, message_id: str) -> int:
+        """Slot of a message that is there."""
+        return self._slots[message_id]
+
+    def ids(self, slots: NDArray[np.int64]) -> list[str]:
+        """Id of the message each slot was given to."""
+        return [self._ids[slot] for slot in slots.tolist()]
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Add messages or replace those with the same id.
+
+        Args:
+            rows: With distinct ids.
+        """
+        terms = [self.terms(row) for row in rows]
+        with self._lock:
+            self._remove([row.message.id for row in rows])
+            slots = self.timeline.add([r.message for r in rows], [r.arrival for r in rows])
+            self.lexical.add(slots, terms)
+            for slot, row in zip(slots, rows, strict=True):
+                self._ids.append(row.message.id)
+                self._slots[row.message.id] = slot
+                self._next_arrival = max(self._next_arrival, row.arrival + 1)
+
+    def remove(self, ids: Collection[str]) -> None:
+        """Forget messages; unknown ids are passed over."""
+        with self._lock:
+            self._remove(ids)
+
+    def mask(self, scope: Scope) -> NDArray[np.bool_]:
+        """(n,) which slots the scope admits as of now."""
+        with self._lock:
+            return self.timeline.mask(scope)
+
+    def terms(self, row: Row) -> list[str]:
+        """The search terms of a message."""
+        text = index_text(row.message)
+        return split_terms(text, language=self.language, single_characters=True)
+
+    def _remove(self, ids: Collection[str]) -> None:
+        slots = [self._slots.pop(one) for one in ids if one in self._slots]
+        if slots:
+            self.timeline.remove(slots)
+            self.lexical.remove(slots)

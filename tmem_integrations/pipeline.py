@@ -253,9 +253,22 @@ def _result(
         tree_texts=linearize_trees(compressed, zone=zone),
         n_tokens=compressed.n_tokens,
         dropped=compressed.dropped,
-        degraded=compressed.degraded,
+        degraded=_degraded(compressed),
         trace=log.trace(explanation),
     )
+
+
+def _degraded(compressed: CompressedForest) -> tuple[str, ...]:
+    """What the budget cost the messages that are shown."""
+    notes = []
+    if any(compressed.omitted):
+        n = sum(count > 0 for count in compressed.omitted)
+        notes.append(f"The budget left out sentences of {n} messages.")
+    if compressed.cut:
+        notes.append(
+            f"The budget cut {len(compressed.cut)} messages short: {list(compressed.cut)}."
+        )
+    return tuple(notes)
 
 
 def _empty(query: Query, log: Recorder, explanation: str) -> Retrieval:

@@ -162,11 +162,12 @@ def _windows(
         record.notes.update(lone=len(episodes.lone), sparse=episodes.n_sparse)
     runs = yield from _runs(episodes, dict(zip(rows.tolist(), partitions, strict=True)), config)
     order = np.argsort(matches.rows)
-    windows = []
-    for run in runs:
-        messages = yield from load(run)
-        windows.append(_candidates(run, messages, matches, order, anchors.rows))
-    return tuple(windows)
+    messages = yield from load(np.concatenate(runs or [anchors.rows[:0]]))
+    ends = np.cumsum([len(run) for run in runs])
+    return tuple(
+        _candidates(run, messages[end - len(run) : end], matches, order, anchors.rows)
+        for run, end in zip(runs, ends.tolist(), strict=True)
+    )
 
 
 def _runs(

@@ -1,0 +1,365 @@
+"""What every `MessageStore` must do, whatever is behind it."""
+
+import math
+import threading
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from store_helpers import START, at, found, in_window, row_of, said, unit
+
+from tmem_integrations.errors import InputError, StoreError, StoreMismatchError
+from tmem_integrations.messages import Message, Query, Scope
+from tmem_integrations.protocols import IngestReport
+
+NO_TOPIC = ("none", "")
+
+
+def test_a_window_is_exact_to_the_microsecond(store):
+    at_second = [datetime.fromtimestamp(1700000000 + n, UTC) for n in (0, 1)]
+    store.upsert([Message(id=f"m{n}", text="", sent_at=t) for n, t in enumerate(at_second)])
+    assert in_window(store, NO_TOPIC, 1700000000.5, 1700000001.5) == ["m1"]
+    assert in_window(store, NO_TOPIC, 1700000000.0, 1700000001.0) == ["m0", "m1"]
+    assert in_window(store, NO_TOPIC, 1700000000.000001, 1700000000.999999) == []
+
+
+def test_a_window_that_starts_at_a_message_s_own_time_holds_it(store):
+    store.upsert([said("m1", minute=1 / 7), said("m2", minute=2 / 7)])
+    view = store.view(Scope())
+    times = view.times(view.window(NO_TOPIC, -math.inf, math.inf))
+    assert in_window(store, NO_TOPIC, *times) == ["m1", "m2"]
+
+
+def test_unknown_fields_come_back_unknown(store):
+    message = said("m1")
+    store.upsert([message])
+    assert store.get(["m1"]) == {"m1": message}
+
+
+def test_every_field_comes_back_as_it_was(store):
+    message = said(
+        "m1", "rollback 👍🏽 周五", 1 / 3, author="Ann", author_id="U1", role="lead", channel="ops",
+        topic="launch", phase="beta", stage=2.5, phase_order=-1.0, phase_progress=0.1,
+        reply_to="m0", edited_at=START + timedelta(microseconds=1), permalink="https://x.org/1",
+    )  # fmt: skip
+    store.upsert([message, said("m2", stage="2"), said("m3", channel="", topic="")])
+    assert store.get(["m1"])["m1"] == message
+    assert store.get(["m2"])["m2"].stage == "2"
+    assert store.get(["m3"])["m3"] == said("m3", channel="", topic="")
+
+
+def test_times_before_1970_come_back(store):
+    old = Message(id="m1", text="", sent_at=datetime(1815, 6, 18, 11, 35, tzinfo=UTC))
+    store.upsert([old])
+    assert store.get(["m1"])["m1"] == old
+
+
+def test_an_empty_text_is_stored_and_found_by_nothing(store):
+    store.upsert([said("m1", "")])
+    assert store.get(["m1"])["m1"].text == ""
+    assert found(store, "hello") == []
+    assert len(store) == 1
+
+
+def test_more_messages_than_one_batch_holds_are_all_stored(store):
+    report = store.upsert([said(f"m{n}", f"word{n}", n) for n in range(5_462)])
+    assert report == IngestReport(added=5_462)
+    assert len(store) == len(store.get(f"m{n}" for n in range(5_462))) == 5_462
+    assert found(store, "word5461") == ["m5461"]
+
+
+def test_the_same_id_twice_in_one_call_holds_the_second_text(store):
+    report = store.upsert([said("m1", "first"), said("m1", "second")])
+    assert report == IngestReport(added=1, updated=1)
+    assert found(store, "first") == []
+    assert found(store, "second") == ["m1"]
+    assert len(store) == 1
+
+
+def test_the_same_message_again_changes_nothing(store):
+    store.upsert([said("m1", "first")])
+    assert store.upsert([said("m1", "first")]) == IngestReport(unchanged=1)
+    assert found(store, "first") == ["m1"]
+
+
+def test_an_edit_reaches_every_leg(store):
+    store.upsert([said("m1", "first", channel="ops"), said("m2", "other", channel="ops")])
+    edited = said("m1", "second", 5, channel="dev", author="Ann")
+    assert store.upsert([edited]) == IngestReport(updated=1)
+    assert store.get(["m1"])["m1"] == edited
+    assert found(store, "first") == []
+    assert found(store, "second") == found(store, "ann") == ["m1"]
+    assert in_window(store, ("channel", "ops"), at(-9), at(9)) == ["m2"]
+    assert in_window(store, ("channel", "dev"), at(-9), at(9)) == ["m1"]
+    assert store.channels() == {"ops", "dev"}
+
+
+def test_an_edit_can_make_a_field_unknown_again(store):
+    store.upsert([said("m1", author="Ann", channel="ops", edited_at=START)])
+    store.upsert([said("m1")])
+    assert store.get(["m1"])["m1"] == said("m1")
+    assert found(store, "ann") == []
+    assert store.channels() == set()
+
+
+def test_an_edit_keeps_the_arrival(store):
+    store.upsert([said("m1", "one"), said("m2", "two")])
+    store.upsert([said("m1", "uno")])
+    assert in_window(store, NO_TOPIC, at(0), at(0)) == ["m1", "m2"]
+
+
+def test_messages_of_one_time_are_in_order_of_arrival(store):
+    store.upsert([said("z"), said("a")])
+    store.upsert([said("m"), said("earlier", minute=-1)])
+    assert in_window(store, NO_TOPIC, at(-1), at(0)) == ["earlier", "z", "a", "m"]
+
+
+def test_a_deleted_message_is_shown_by_no_leg(store):
+    store.upsert([said("m1", "salary is 5", channel="hr"), said("m2", "lunch", channel="ops")])
+    assert store.delete(["m1", "unknown"]) == 1
+    assert len(store) == 1
+    assert store.get(["m1"]) == {}
+    assert found(store, "salary") == []
+    assert in_window(store, ("channel", "hr"), at(-9), at(9)) == []
+    assert store.channels() == {"ops"}
+    view = store.view(Scope())
+    assert view.document_frequencies("salary") == {"salari": 0}
+    assert view.n_messages == 1
+
+
+def test_a_view_made_before_a_deletion_does_not_show_the_message(store):
+    store.upsert([said("m1", "salary is 5"), said("m2", "lunch")])
+    view = store.view(Scope())
+    row = row_of(view, "salary")
+    store.delete(["m1"])
+    assert view.load(np.array([row])) == (None,)
+    assert len(view.search("salary").rows) == 0
+
+
+def test_a_view_does_not_show_a_message_that_was_edited_out_of_its_scope(store):
+    store.upsert([said("m1", "plan", channel="ops")])
+    view = store.view(Scope(Query.create("", channels="ops")))
+    row = row_of(view, "plan")
+    store.upsert([said("m1", "plan: fire Bo", channel="secret")])
+    assert view.load(np.array([row])) == (None,)
+
+
+def test_a_view_shows_nothing_that_came_after_it(store):
+    store.upsert([said("m1", "plan")])
+    view = store.view(Scope())
+    store.upsert([said("m2", "plan", 1)])
+    assert len(view.search("plan").rows) == len(view.window(NO_TOPIC, at(-9), at(9))) == 1
+    assert found(store, "plan") == ["m1", "m2"]
+
+
+def test_deleting_nothing_and_adding_nothing_is_fine(store):
+    assert store.delete([]) == 0
+    assert store.upsert([]) == IngestReport()
+
+
+def test_a_deleted_id_can_be_used_again(store):
+    store.upsert([said("m1", "first", author="Ann")])
+    store.delete(["m1"])
+    assert store.upsert([said("m1", "second")]) == IngestReport(added=1)
+    assert store.get(["m1"])["m1"] == said("m1", "second")
+
+
+def test_a_text_in_place_of_ids_is_refused(store):
+    store.upsert([said("m"), said("1")])
+    with pytest.raises(InputError, match=r"\['m1'\]"):
+        store.delete("m1")
+    assert len(store) == 2
+
+
+def test_two_messages_with_one_text_stay_two(store):
+    store.upsert([said("m1", "+1", author="Ann"), said("m2", "+1", author="Bo")])
+    assert len(store) == 2
+    assert found(store, "Ann") == ["m1"]
+
+
+def test_a_channel_that_is_not_wanted_never_admits_one_that_is_unknown(store):
+    store.upsert([said("m1", "plan", channel="ops"), said("m2", "plan")])
+    assert found(store, "plan", not_channels="secret") == ["m1"]
+
+
+def test_counts_and_frequencies_are_those_of_the_visible_part(store):
+    store.upsert([said("m1", "plan plan", channel="ops"), said("m2", "plan", channel="secret")])
+    view = store.view(Scope(readable=frozenset({"ops"})))
+    assert view.n_messages == 1
+    assert view.document_frequencies("plan rollback") == {"plan": 1, "rollback": 0}
+
+
+def test_scores_in_a_scope_do_not_depend_on_what_is_outside(store):
+    ops = [said(f"m{n}", f"plan word{n}", n, channel="ops") for n in range(4)]
+    store.upsert(ops)
+    scope = Scope(readable=frozenset({"ops"}))
+    alone = store.view(scope).search("plan word1").scores.tolist()
+    store.upsert([said(f"s{n}", "plan plan word1", channel="secret") for n in range(9)])
+    assert store.view(scope).search("plan word1").scores.tolist() == pytest.approx(alone)
+
+
+def test_neighbours_stay_in_the_partition_and_in_the_scope(store):
+    store.upsert(
+        [
+            said("m1", "one", 1, channel="ops", author="Ann"),
+            said("m2", "two", 2, channel="ops", author="Bo"),
+            said("x", "else", 2, channel="dev", author="Ann"),
+            said("m3", "three", 3, channel="ops", author="Ann"),
+        ]
+    )
+    view = store.view(Scope())
+    near = view.neighbours(row_of(view, "two"), 1, 5)
+    assert [m.id for m in view.load(near)] == ["m1", "m2", "m3"]
+    view = store.view(Scope(Query.create("", authors="Ann")))
+    near = view.neighbours(row_of(view, "one"), 5, 1)
+    assert [m.id for m in view.load(near)] == ["m1", "m3"]
+
+
+def test_a_row_of_another_view_is_refused(store):
+    store.upsert([said("m1", "plan", channel="secret")])
+    row = row_of(store.view(Scope()), "plan")
+    view = store.view(Scope(readable=frozenset({"ops"})))
+    for read in (view.load, view.times, view.vectors):
+        with pytest.raises(StoreError, match="view"):
+            read(np.array([row]))
+    with pytest.raises(StoreError, match="view"):
+        view.neighbours(row, 1, 1)
+
+
+def test_a_partition_nobody_wrote_in_has_an_empty_window(store):
+    assert in_window(store, ("topic", "nothing"), -math.inf, math.inf) == []
+
+
+def test_an_empty_history_answers_everything_with_nothing(store):
+    view = store.view(Scope())
+    assert (view.n_messages, len(view.search("plan").rows), len(store)) == (0, 0, 0)
+    assert view.load(np.empty(0, np.int64)) == ()
+    assert view.pace() is None
+    assert store.channels() == frozenset()
+
+
+def test_the_pace_is_the_median_gap_within_partitions(store):
+    store.upsert(
+        [said(f"m{n}", minute=n, channel="ops") for n in (0, 1, 3)]
+        + [said("x", minute=500, channel="dev")]
+    )
+    assert store.view(Scope()).pace() == (60 + 120) / 2
+
+
+def test_vectors_come_back_in_the_order_of_the_rows(store):
+    store.upsert([said("m1", "one"), said("m2", "two")], unit([1, 0, 0], [0, 0.6, 0.8]))
+    view = store.view(Scope())
+    rows = np.array([row_of(view, "two"), row_of(view, "one"), row_of(view, "two")])
+    assert view.vectors(rows).tolist() == unit([0, 0.6, 0.8], [1, 0, 0], [0, 0.6, 0.8]).tolist()
+
+
+def test_a_zero_vector_comes_back_as_zeros(store):
+    store.upsert([said("m1", "one"), said("m2", "")], unit([1, 0], [0, 0]))
+    view = store.view(Scope())
+    rows = view.window(NO_TOPIC, at(-1), at(1))
+    assert sorted(view.vectors(rows).tolist()) == [[0, 0], [1, 0]]
+
+
+def test_without_vectors_there_are_none(store):
+    store.upsert([said("m1")])
+    view = store.view(Scope())
+    assert view.vectors(view.search("hello").rows) is None
+
+
+def test_an_edit_without_a_vector_does_not_keep_the_old_one(store):
+    store.upsert([said("m1", "one")], unit([1, 0]))
+    store.upsert([said("m1", "two")])
+    view = store.view(Scope())
+    assert view.vectors(view.search("two").rows).tolist() == [[0, 0]]
+
+
+def test_an_unchanged_message_takes_a_new_vector(store):
+    store.upsert([said("m1", "one")], unit([1, 0]))
+    assert store.upsert([said("m1", "one")], unit([0, 1])) == IngestReport(updated=1)
+    assert store.upsert([said("m1", "one")], unit([0, 1])) == IngestReport(unchanged=1)
+    view = store.view(Scope())
+    assert view.vectors(view.search("one").rows).tolist() == [[0, 1]]
+
+
+def test_an_unchanged_message_without_a_vector_keeps_the_one_it_has(store):
+    store.upsert([said("m1", "one")], unit([1, 0]))
+    assert store.upsert([said("m1", "one")]) == IngestReport(unchanged=1)
+    view = store.view(Scope())
+    assert view.vectors(view.search("one").rows).tolist() == [[1, 0]]
+
+
+def test_vectors_of_another_dimension_are_refused_and_nothing_is_stored(store):
+    store.upsert([said("m1")], unit([1, 0]))
+    with pytest.raises(StoreMismatchError, match=r"2 d.*3 d.*rebuild"):
+        store.upsert([said("m2")], unit([1, 0, 0]))
+    assert len(store) == 1
+
+
+def test_vectors_for_a_history_that_has_none_are_refused(store):
+    store.upsert([said("m1")])
+    with pytest.raises(StoreMismatchError, match=r"without embeddings.*3 d.*rebuild"):
+        store.upsert([said("m2")], unit([1, 0, 0]))
+
+
+def test_an_emptied_store_takes_vectors_of_another_dimension(store):
+    store.upsert([said("m0")])
+    store.delete(["m0"])
+    store.upsert([said("m1", "one")], unit([1, 0, 0]))
+    view = store.view(Scope())
+    assert view.vectors(view.search("one").rows).tolist() == [[1, 0, 0]]
+
+
+@pytest.mark.parametrize("vectors", [unit([1, 0]), unit([1, 0], [math.nan, 0]), np.ones(2)])
+def test_vectors_that_fit_no_messages_are_refused(store, vectors):
+    with pytest.raises(InputError, match="vectors must"):
+        store.upsert([said("m1"), said("m2")], vectors)
+    assert len(store) == 0
+
+
+def test_odd_characters_are_stored_and_found(store):
+    store.upsert([said("id 👍/漢", "a\x00b \ud800 周五上线")])
+    assert store.get(["id 👍/漢"])["id 👍/漢"].text == "a\ufffdb \ufffd 周五上线"
+    assert found(store, "上线") == ["id 👍/漢"]
+
+
+def test_readers_may_ask_while_a_writer_writes(store):
+    errors = []
+    stop = threading.Event()
+
+    def ask():
+        try:
+            while not stop.is_set():
+                view = store.view(Scope(Query.create("", channels="ops")))
+                rows = view.search("plan").rows
+                assert len(rows) == view.n_messages
+                loaded = [m for m in view.load(rows) if m is not None]
+                assert all(m.channel == "ops" for m in loaded)
+        except Exception as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=ask) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for n in range(15):
+        store.upsert([said(f"m{n}-{i}", "plan", n, channel="ops") for i in range(20)])
+        store.upsert([said(f"m{n}-0", "plan too", n, channel="ops")])
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert errors == []
+    assert len(found(store, "plan")) == 300
+
+
+def test_the_legs_agree_with_the_rows_after_any_change(store):
+    store.upsert([said(f"m{n}", f"plan {n}", n) for n in range(9)], np.eye(9, dtype=np.float32))
+    store.upsert([said("m3", "edited")])
+    store.delete(["m5"])
+    assert store.check() == ()
+
+
+def test_closing_twice_is_fine_and_a_closed_store_says_so(store):
+    store.close()
+    store.close()
+    for use in (lambda: len(store), lambda: store.upsert([said("m1")]), store.channels):
+        with pytest.raises(StoreError, match="closed"):
+            use()

@@ -11,33 +11,26 @@ always counted on the whole of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
 from tmem_integrations.config import CompressionConfig
 from tmem_integrations.errors import BudgetError
 from tmem_integrations.protocols import TokenCounter
+from tmem_integrations.stages.draft import Draft
 from tmem_integrations.stages.evidence import Label
 from tmem_integrations.stages.forest import Forest, Relation
-from tmem_integrations.stages.linearization import (
-    LEGEND,
-    MARK,
-    Excerpt,
-    join_blocks,
-    linearize,
-    node_blocks,
-)
+from tmem_integrations.stages.linearization import LEGEND, linearize, node_blocks
 from tmem_integrations.stages.omission import (
     DocumentFrequencies,
-    Span,
+    count_shown,
     measure_spans,
     omission_order,
 )
 from tmem_integrations.stages.pruning import least_useful_first, without
+from tmem_integrations.stages.quoting import Excerpt
 from tmem_integrations.stages.spans import grapheme_ends
 
-# A span is cut to no less than about a sentence: rather than that, a less useful message goes.
-MIN_SPAN_TOKENS = 16
 # The legend may take this part of the budget, else evidence gets its place.
 _LEGEND_SHARE = 1 / 20
 
@@ -114,7 +107,7 @@ def compress_forest(
         whole = tuple((node.message.text,) for node in forest)
         return CompressedForest(forest, whole, (0,) * len(forest), (), (), text, n_tokens)
     spans = measure_spans(forest, question, document_frequencies, n_messages, counter, language)
-    draft = _Draft(forest, spans, counter, zone, legend, budget)
+    draft = Draft(forest, spans, counter, zone, legend, budget)
     order = _drop_order(forest, counter, zone, budget)
     kept = tuple(range(len(forest)))
     dropped: list[int] = []
@@ -128,90 +121,11 @@ def compress_forest(
         sizes = dict(zip(kept, draft.smallest_sizes(), strict=True))
         dropped += _choose_drops(order, sizes, excess)
         rest, kept = without(forest, set(dropped))
-        draft = _Draft(rest, [spans[i] for i in kept], counter, zone, legend, budget)
+        draft = Draft(rest, [spans[i] for i in kept], counter, zone, legend, budget)
     return _result(draft, [forest.nodes[i].message.id for i in dropped])
 
 
-@dataclass(slots=True)
-class _Draft:
-    """One attempt: which spans of which nodes are kept so far, and which of these are cut."""
-
-    forest: Forest
-    spans: Sequence[Sequence[Span]]
-    counter: TokenCounter
-    zone: tzinfo
-    legend: bool
-    budget: int
-    kept: list[list[bool]] = field(init=False)
-    cuts: dict[int, str] = field(init=False, default_factory=dict)
-    mark: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.kept = [[True] * len(row) for row in self.spans]
-        self.mark = self.counter.count(f"{MARK} ")
-
-    @property
-    def floor(self) -> int:
-        """Least tokens of a cut span with its mark; the last message goes down to a character."""
-        return self.mark + (MIN_SPAN_TOKENS if len(self.forest) > 1 else 1)
-
-    def excerpts(self) -> tuple[Excerpt, ...]:
-        return tuple(map(self.excerpt, range(len(self.forest))))
-
-    def excerpt(self, index: int) -> Excerpt:
-        runs = [""]
-        gap = False
-        for span, keep in zip(self.spans[index], self.kept[index], strict=True):
-            if keep:
-                runs += [""] if gap else []
-                runs[-1] += self.cuts.get(index, span.text)
-            gap = not keep or index in self.cuts
-        return (*runs, "") if gap else tuple(runs)
-
-    def text(self) -> str:
-        blocks = node_blocks(self.forest, self.excerpts(), zone=self.zone)
-        return join_blocks(self.forest, blocks, legend=self.legend)
-
-    def excess(self) -> int:
-        """Tokens of the whole text beyond the budget."""
-        return self.counter.count(self.text()) - self.budget
-
-    def omit(self, index: int, at: int) -> int:
-        """Leave a span out; returns about how many tokens that saves."""
-        kept = self.kept[index]
-        kept[at] = False
-        around = [kept[i] for i in (at - 1, at + 1) if 0 <= i < len(kept)]
-        # One mark more between kept neighbours, one less where two gaps become one.
-        n_marks = 1 - around.count(False)
-        return self.spans[index][at].n_tokens - n_marks * self.mark
-
-    def remaining(self, index: int) -> Span | None:
-        """The span that is kept, once omission has left one; None for an empty text."""
-        pairs = zip(self.spans[index], self.kept[index], strict=True)
-        return next((span for span, keep in pairs if keep), None)
-
-    def lengths(self) -> list[int]:
-        """Per node the tokens of the remaining span."""
-        spans = map(self.remaining, range(len(self.forest)))
-        return [span.n_tokens if span else 0 for span in spans]
-
-    def smallest_sizes(self) -> list[int]:
-        """Per node about the tokens of its header and its best span, cut."""
-        whole = self.kept
-        self.kept = []
-        for row in self.spans:
-            best = max(range(len(row)), key=lambda i: (row[i].is_protected, row[i].gain), default=0)
-            self.kept.append([i == best for i in range(len(row))])
-        blocks = node_blocks(self.forest, self.excerpts(), zone=self.zone)
-        lengths = self.lengths()
-        self.kept = whole
-        return [
-            self.counter.count(block + "\n") - max(length - self.floor, 0)
-            for block, length in zip(blocks, lengths, strict=True)
-        ]
-
-
-def _fit(draft: _Draft) -> int:
+def _fit(draft: Draft) -> int:
     """Omit and cut spans until the text fits.
 
     Returns:
@@ -232,7 +146,7 @@ def _fit(draft: _Draft) -> int:
     return 0
 
 
-def _cut_spans(draft: _Draft) -> int:
+def _cut_spans(draft: Draft) -> int:
     """Shorten the longest remaining spans to a common length, those of KEY messages last.
 
     Returns:
@@ -269,7 +183,7 @@ def _common_length(lengths: Sequence[int], excess: int, floor: int) -> int:
     return low
 
 
-def _cut(draft: _Draft, index: int, max_tokens: int) -> None:
+def _cut(draft: Draft, index: int, max_tokens: int) -> None:
     """Keep the longest beginning of at most `max_tokens`, and at least one character a reader sees."""
     span = draft.remaining(index)
     if span is None:
@@ -278,7 +192,7 @@ def _cut(draft: _Draft, index: int, max_tokens: int) -> None:
     low, high = 0, len(ends) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if draft.counter.count(span.text[: ends[middle]]) <= max_tokens:
+        if count_shown(span.text[: ends[middle]], draft.counter) <= max_tokens:
             low = middle
         else:
             high = middle - 1
@@ -311,7 +225,7 @@ def _choose_drops(order: Iterator[int], sizes: Mapping[int, int], excess: int) -
     return drops
 
 
-def _result(draft: _Draft, dropped: Sequence[str]) -> CompressedForest:
+def _result(draft: Draft, dropped: Sequence[str]) -> CompressedForest:
     text = draft.text()
     explanation = None
     if dropped and len(draft.forest):

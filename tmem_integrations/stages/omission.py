@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 from tmem_integrations.protocols import TokenCounter
 from tmem_integrations.stages.evidence import Label
 from tmem_integrations.stages.forest import Forest, Relation
+from tmem_integrations.stages.quoting import quote
 from tmem_integrations.stages.spans import (
     names_a_change,
     names_a_time_or_number,
@@ -32,7 +33,7 @@ class Span:
     """A piece of a message's text.
 
     Attributes:
-        n_tokens: l(s), at least 1.
+        n_tokens: l(s), at least 1, as shown: with the mark of each line and with escapes.
         gain: g(s) = G(s|p) / l(s) (TEF Eq. 7).
         is_protected: Whether it is left out only after all that are not.
     """
@@ -76,6 +77,11 @@ def information_gain(
     return math.fsum(map(weight, span & question)) + math.fsum(map(weight, span - parent))
 
 
+def count_shown(text: str, counter: TokenCounter) -> int:
+    """Tokens that a part of a text adds to its message as shown, at least 1."""
+    return max(counter.count(quote((text,))) - counter.count("\n>"), 1)
+
+
 def measure_spans(
     forest: Forest,
     question: str,
@@ -115,7 +121,7 @@ def measure_spans(
         row = []
         for text in spans:
             own = terms(text)
-            n_tokens = max(counter.count(text.rstrip(" ")), 1)
+            n_tokens = count_shown(text.rstrip(" "), counter)
             gain = information_gain(own, parent, asked, weight) / n_tokens
             is_protected = (
                 not own.isdisjoint(entities)
@@ -148,7 +154,10 @@ def _leaves_first(
     forest: Forest, spans: Sequence[Sequence[Span]], rows: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, int]]:
     """The spans of `rows` by ascending g, a parent's only when those of its children are through."""
-    n_open = [len(forest.children(i)) for i in range(len(forest))]
+    n_open = [0] * len(forest)
+    for node in forest:
+        if node.parent is not None:
+            n_open[node.parent] += 1
     n_rest = [len(row) for row in rows]
     eligible: list[tuple[float, int, int]] = []
 

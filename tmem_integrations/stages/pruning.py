@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from datetime import datetime
 from heapq import heapify, heappop, heappush
 
 from tmem_integrations.stages.evidence import Label
@@ -62,9 +63,9 @@ def without(forest: Forest, dropped: Collection[int]) -> tuple[Forest, tuple[int
         parent = forest.nodes[i].parent
         root_of[i] = i if parent is None or parent in dropped else root_of[parent]
 
-    def place(index: int) -> tuple[float, int, int]:
+    def place(index: int) -> tuple[datetime, int, int]:
         root = root_of[index]
-        return forest.nodes[root].message.sent_at.timestamp(), root, index
+        return forest.nodes[root].message.sent_at, root, index
 
     order = sorted(kept, key=place)
     nodes: list[Node] = []

@@ -62,8 +62,8 @@ _STATE_WORDS = regex.compile(
     regex.IGNORECASE,
 )
 _QUOTED = regex.compile(r"[\"“„«`「『]([^\"“”„«»`「」『』]{1,60})[\"”“»`」』]")
-_SPECIAL = regex.compile(r"[@#][\w.-]+|\S*[\p{N}_]\S*|\S+[./\\:]\w\S*")
-_CAPITALS = regex.compile(r"(?<=\w[,;:]?\s[\"'“(]*)\p{Lu}[\w'’-]+|\b\p{Lu}[\p{Lu}\p{N}]+\b")
+_SPECIAL = regex.compile(r"^[@#]\w|[\p{N}_]|\w[./\\:]\w")
+_CAPITALS = regex.compile(r"(?<=\w[,;:]?\s[\"'“(]{0,2})\p{Lu}[\w'’-]+|\b\p{Lu}[\p{Lu}\p{N}]+\b")
 
 
 def split_spans(text: str) -> tuple[str, ...]:
@@ -105,7 +105,8 @@ def question_entities(question: str, names: Iterable[str] = ()) -> frozenset[str
     last. In German all nouns count: more is protected than need be, which only changes the order.
     """
     found = [match[1] for match in _QUOTED.finditer(question)]
-    found += _SPECIAL.findall(question) + _CAPITALS.findall(question)
+    found += [word for word in question.split() if _SPECIAL.search(word)]
+    found += _CAPITALS.findall(question)
     asked = set(split_terms(question))
     terms = {term for entity in found for term in split_terms(entity)}
     for name in names:

@@ -1,0 +1,108 @@
+"""The methods that are compared, on a chat small enough to rank by eye."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tmem_integrations.errors import ConfigError
+from tmem_integrations.evaluation.methods import METHODS, make_method
+from tmem_integrations.evaluation.methods.ranking import FusionScorer, RecencyScorer
+from tmem_integrations.messages import Message, Query
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def chat(*texts: str, **values: Any) -> list[Message]:
+    return [
+        Message(id=f"m{i}", text=text, sent_at=START + timedelta(minutes=i), **values)
+        for i, text in enumerate(texts)
+    ]
+
+
+def select(name: str, messages: list[Message], query: Query, n: int = 10) -> list[str]:
+    return list(make_method(name).index(messages).select(query, n, 1000).ids)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_keeps_to_bound_and_time(name):
+    messages = chat("the soup is hot", "soup again", "rice today", "soup tomorrow", "bread")
+    query = Query(text="soup", as_of=START + timedelta(minutes=2))
+    ids = select(name, messages, query, 2)
+    assert set(ids) <= {"m0", "m1", "m2"}
+    assert len(ids) == len(set(ids)) <= (2 if name != "full" else 3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_answers_an_empty_scope_with_nothing(name):
+    assert select(name, chat("soup"), Query(text="soup", as_of=START - timedelta(days=1))) == []
+
+
+def test_bm25_finds_other_forms_of_a_word():
+    assert (
+        select("bm25", chat("bread", "rice", "they released it"), Query(text="release"))[0] == "m2"
+    )
+
+
+def test_metadata_is_searched_only_where_asked_for():
+    messages = chat("yes", "no", "maybe")
+    messages[1] = Message(id="m1", text="no", sent_at=messages[1].sent_at, author="Bo")
+    assert select("bm25+metadata", messages, Query(text="What says Bo?"), 1) == ["m1"]
+    assert select("bm25", messages, Query(text="What says Bo?"), 1) == ["m0"]
+
+
+def test_the_asker_is_searched_with_the_metadata():
+    messages = chat("a", "b", "c")
+    messages[2] = Message(id="m2", text="c", sent_at=messages[2].sent_at, author="Bo")
+    assert select("bm25+metadata", messages, Query(text="?", asking_user="Bo"), 1) == ["m2"]
+
+
+def test_bm25_reads_a_chat_without_words():
+    assert select("bm25", chat("👍", "!!"), Query(text="?"), 5) == ["m0", "m1"]
+
+
+def test_recent_takes_the_latest_first():
+    assert select("recent", chat("a", "b", "c"), Query(text="?"), 2) == ["m2", "m1"]
+
+
+def test_dense_ranks_the_same_text_first():
+    messages = chat("The weather is nice.", "We deploy the database tonight.")
+    assert select("dense", messages, Query(text="We deploy the database tonight."), 1) == ["m1"]
+
+
+class Given:
+    """A scorer with fixed scores."""
+
+    def __init__(self, *scores: float) -> None:
+        self.scores = np.array(scores)
+
+    def score(self, query, visible):
+        return self.scores
+
+
+def test_fusion_adds_reciprocal_ranks():
+    fusion = FusionScorer(Given(3, 2, 1), Given(1, 3, 2), rrf_k=60)
+    fused = fusion.score(Query(text="?"), tuple(chat("a", "b", "c")))
+    assert fused.tolist() == [1 / 61 + 1 / 63, 1 / 62 + 1 / 61, 1 / 63 + 1 / 62]
+
+
+def test_recency_ties_go_to_the_later_arrival():
+    twins = [Message(id=i, text="x", sent_at=START) for i in ("a", "b")]
+    assert RecencyScorer().score(Query(text="?"), tuple(twins)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("bm26", "did you mean 'bm25'"),
+        ("zzz", "known are bm25"),
+        ("langchain:nowhere", "must be langchain:MODULE:FACTORY"),
+        ("langchain:no_such_module:make", "cannot be imported"),
+        ("llama-index:json:nothing", "cannot be imported"),
+        ("langchain:string:digits", "expected a callable"),
+    ],
+)
+def test_an_unknown_method_is_told_with_the_way_out(name, problem):
+    with pytest.raises(ConfigError, match=problem):
+        make_method(name)

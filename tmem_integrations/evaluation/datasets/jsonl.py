@@ -1,0 +1,100 @@
+"""Our own form: a folder with `messages.jsonl` and `questions.jsonl`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from tmem_integrations.errors import ImportFormatError, MessageError
+from tmem_integrations.evaluation.questions import Dataset, Gold, Question
+from tmem_integrations.evaluation.records import optional_text, read_lines, text_of, texts_of
+from tmem_integrations.evaluation.validation import GOLD_KEYS, check_dataset
+from tmem_integrations.messages import Message, read_time, zone_of
+
+
+def read_jsonl(folder: Path, *, timezone: str | tzinfo | None = "UTC") -> Dataset:
+    """Read `messages.jsonl` (keys of `Message`) and `questions.jsonl`.
+
+    A question has id, question, and where known asking_user, channel, as_of, kind; its gold is any of
+    answer, evidence (message ids), must_include, must_not_include, leak_targets, expected_action.
+
+    Args:
+        folder: Holds both files.
+        timezone: Zone of times that carry none.
+
+    Raises:
+        ImportFormatError: At the first line that cannot be read.
+        InputError: If ids repeat, or a question's channel or evidence is not there.
+    """
+    zone = zone_of(timezone)
+    questions: list[Question] = []
+    gold: dict[str, Gold] = {}
+    for where, record in read_lines(folder / "questions.jsonl"):
+        question = read_question(record, zone, where)
+        questions.append(question)
+        gold[question.id] = read_gold(record, where)
+    dataset = Dataset(
+        name=folder.name,
+        messages=tuple(_messages(folder / "messages.jsonl", zone)),
+        questions=tuple(questions),
+        gold=gold,
+    )
+    return check_dataset(dataset)
+
+
+def read_question(record: Mapping[str, Any], zone: tzinfo | None, where: str) -> Question:
+    """The part of a record that may be known."""
+    try:
+        as_of = record.get("as_of")
+        time = None if as_of is None else read_time(as_of, zone, "as_of")
+    except MessageError as error:
+        raise ImportFormatError(f"{where}: {error}") from error
+    return Question(
+        id=text_of(record, "id", where),
+        text=text_of(record, "question", where),
+        asking_user=optional_text(record, "asking_user", where),
+        channel=optional_text(record, "channel", where),
+        as_of=time,
+        kind=optional_text(record, "kind", where),
+    )
+
+
+def read_gold(record: Mapping[str, Any], where: str) -> Gold:
+    """The part of a record that only the scorer may know."""
+    answer = record.get("answer")
+    return Gold(
+        answer=None if answer is None else str(answer),
+        evidence=tuple(
+            frozenset([one]) for one in dict.fromkeys(texts_of(record, "evidence", where))
+        ),
+        must_include=_patterns(record, "must_include", where),
+        must_not_include=_patterns(record, "must_not_include", where),
+        leak_targets=_patterns(record, "leak_targets", where),
+        expected_action=optional_text(record, "expected_action", where),
+    )
+
+
+def _patterns(record: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    patterns = texts_of(record, key, where)
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ImportFormatError(
+                f"{where}: {key} needs regular expressions, found {pattern!r}: {error}."
+            ) from error
+    return patterns
+
+
+def _messages(path: Path, zone: tzinfo | None) -> Iterator[Message]:
+    for where, record in read_lines(path):
+        gold = sorted(GOLD_KEYS & record.keys())
+        if gold:
+            raise ImportFormatError(f"{where}: a message holds the gold keys {gold}; remove them.")
+        try:
+            yield Message.from_dict(record, timezone=zone)
+        except MessageError as error:
+            raise ImportFormatError(f"{where}: {error}") from error

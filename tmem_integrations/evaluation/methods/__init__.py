@@ -1,0 +1,72 @@
+"""Methods by name, all through one protocol.
+
+bm25, bm25+metadata, dense, rrf, recent, full; forest, global and the forest's ablations; and any
+retriever of LangChain or LlamaIndex by import path (see `frameworks`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from tmem_integrations.errors import ConfigError
+from tmem_integrations.evaluation.methods.base import Method, Searcher, Selection
+
+__all__ = ["METHODS", "Method", "Searcher", "Selection", "make_method"]
+
+
+def _ranking(name: str, embeddings: Any) -> Method:
+    from tmem_integrations.evaluation.methods import ranking
+
+    def dense() -> ranking.DenseScorer:
+        from tmem_integrations.bridges.embedders import as_embedder
+
+        embedder = as_embedder("static" if embeddings is None else embeddings)
+        if embedder is None:
+            raise ConfigError(f"{name} needs embeddings, got {embeddings!r}.")
+        return ranking.DenseScorer(embedder)
+
+    makers: dict[str, Callable[[], ranking.Scorer]] = {
+        "bm25": lambda: ranking.Bm25Scorer(metadata=False),
+        "bm25+metadata": lambda: ranking.Bm25Scorer(metadata=True),
+        "dense": dense,
+        "rrf": lambda: ranking.FusionScorer(ranking.Bm25Scorer(metadata=True), dense()),
+        "recent": ranking.RecencyScorer,
+    }
+    return ranking.RankingMethod(name, makers[name])
+
+
+_RANKING = ("bm25", "bm25+metadata", "dense", "rrf", "recent")
+METHODS = (*_RANKING, "full", "forest")
+"""Names `make_method` knows."""
+
+
+def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method:
+    """Make a method by name or import path.
+
+    Args:
+        name: One of `METHODS`, or a path as `frameworks` reads it.
+        llm: Chat model for methods that ask one.
+        embeddings: For methods that embed; None is the static table in the wordllama wheel.
+
+    Raises:
+        ConfigError: If there is no such method.
+    """
+    if name in _RANKING:
+        return _ranking(name, embeddings)
+    if name == "full":
+        from tmem_integrations.evaluation.methods.whole import FullMethod
+
+        return FullMethod()
+    if name == "forest":
+        from tmem_integrations.evaluation.methods.forest import ForestMethod
+
+        return ForestMethod(name, llm=llm, embeddings=embeddings)
+    if ":" in name:
+        from tmem_integrations.evaluation.methods.frameworks import FrameworkMethod
+
+        return FrameworkMethod.from_path(name)
+    near = difflib.get_close_matches(name, METHODS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(METHODS)}."
+    raise ConfigError(f"Unknown method {name!r}; {hint}")

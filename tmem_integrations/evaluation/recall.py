@@ -1,0 +1,202 @@
+"""How much of the evidence methods find among the first N messages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tmem_integrations.errors import InputError
+from tmem_integrations.evaluation.measures import (
+    Scoring,
+    Share,
+    bootstrap_interval,
+    macro,
+    micro,
+    precision,
+    scoring_of,
+)
+from tmem_integrations.evaluation.methods.base import Method, Selection
+from tmem_integrations.evaluation.questions import Dataset, History, Question
+from tmem_integrations.evaluation.validation import check_blind
+
+# Large enough never to bind: recall at N messages is measured with the budget open.
+OPEN_BUDGET = 200_000
+
+Progress = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One question, one method, one bound.
+
+    Attributes:
+        question_id: Of the question.
+        kind: Type of the question.
+        selection: What the method selected.
+        share: What of the gold that shows.
+        precision: Share of the selection that is evidence; None when the data set names none.
+        seconds: Wall time of the selection.
+    """
+
+    question_id: str
+    kind: str | None
+    selection: Selection
+    share: Share
+    precision: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """One cell of the table.
+
+    Attributes:
+        method: Name.
+        max_messages: N.
+        outcomes: One per scored question, in the order asked.
+    """
+
+    method: str
+    max_messages: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """Share of each question."""
+        return [outcome.share.value for outcome in self.outcomes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Figures as JSON values."""
+        low, high = bootstrap_interval(self.values)
+        shares = [outcome.share for outcome in self.outcomes]
+        precisions = [o.precision for o in self.outcomes if o.precision is not None]
+        return {
+            "method": self.method,
+            "at": self.max_messages,
+            "questions": len(self.outcomes),
+            "macro": macro(shares),
+            "interval": [low, high],
+            "micro": micro(shares),
+            "precision": float(np.mean(precisions)) if precisions else None,
+            "complete": float(np.mean([share.found == share.wanted for share in shares])),
+            "messages": float(np.mean([len(o.selection.ids) for o in self.outcomes])),
+            "seconds": float(np.mean([o.seconds for o in self.outcomes])),
+            "by_kind": {kind: macro(own) for kind, own in _by_kind(self.outcomes).items()},
+        }
+
+
+def scored_questions(dataset: Dataset) -> dict[str, Scoring]:
+    """How each question is scored whose finding can be scored at all.
+
+    Raises:
+        InputError: If there is none.
+    """
+    scorings = {q.id: scoring_of(q, dataset.gold[q.id]) for q in dataset.questions}
+    known = {i: scoring for i, scoring in scorings.items() if scoring is not None}
+    if not known:
+        raise InputError(f"{dataset.name}: no question has evidence or required values to score.")
+    return known
+
+
+def measure_recall(
+    dataset: Dataset,
+    method: Method,
+    at: Sequence[int],
+    *,
+    max_tokens: int = OPEN_BUDGET,
+    progress: Progress = lambda: None,
+) -> tuple[Recall, ...]:
+    """Ask every scored question with each bound.
+
+    Args:
+        dataset: Messages, questions and gold.
+        method: What is measured.
+        at: Bounds N; the method is asked anew for each.
+        max_tokens: Budget of methods that make a text.
+        progress: Called after each question and bound.
+
+    Raises:
+        InputError: If no question can be scored, or the method breaks the bound or repeats an id.
+        GoldLeakError: If gold came near the method.
+    """
+    scorings = scored_questions(dataset)
+    outcomes: dict[int, list[Outcome]] = {n: [] for n in at}
+    for history in dataset.histories():
+        questions = [q for q in history.questions if q.id in scorings]
+        if not questions:
+            continue
+        ask = _asking(method, history, max_tokens)
+        texts = {m.id: m.text for m in history.messages}
+        for question in questions:
+            for n in at:
+                selection, seconds = ask(question, n)
+                outcomes[n].append(_outcome(question, dataset, scorings, selection, texts, seconds))
+                progress()
+    return tuple(Recall(method.name, n, tuple(found)) for n, found in outcomes.items())
+
+
+def _asking(
+    method: Method, history: History, max_tokens: int
+) -> Callable[[Question, int], tuple[Selection, float]]:
+    """Index a history; ask it with all that comes in and goes out checked."""
+    messages = list(history.messages)
+    check_blind(messages, method.name)
+    searcher = method.index(messages)
+
+    def ask(question: Question, n: int) -> tuple[Selection, float]:
+        query = question.query()
+        check_blind(query, method.name)
+        start = time.perf_counter()
+        selection = searcher.select(query, n, max_tokens)
+        seconds = time.perf_counter() - start
+        _check_selection(method.name, question, selection, n)
+        return selection, seconds
+
+    return ask
+
+
+def _check_selection(name: str, question: Question, selection: Selection, n: int) -> None:
+    ids = selection.ids
+    if len(set(ids)) != len(ids) or (len(ids) > n and name != "full"):
+        raise InputError(
+            f"{name}, question {question.id!r}: expected at most {n} distinct messages, "
+            f"got {len(ids)}, {len(set(ids))} of them distinct."
+        )
+
+
+def _outcome(
+    question: Question,
+    dataset: Dataset,
+    scorings: Mapping[str, Scoring],
+    selection: Selection,
+    texts: Mapping[str, str],
+    seconds: float,
+) -> Outcome:
+    units = dataset.gold[question.id].evidence
+    return Outcome(
+        question.id,
+        question.kind,
+        selection,
+        scorings[question.id](selection.ids, [texts[i] for i in selection.ids]),
+        precision(selection.ids, units) if units else None,
+        seconds,
+    )
+
+
+def _by_kind(outcomes: Sequence[Outcome]) -> dict[str, list[Share]]:
+    return {
+        kind: [o.share for o in outcomes if o.kind == kind]
+        for kind in sorted({o.kind for o in outcomes if o.kind is not None})
+    }
+
+
+def iter_recall(
+    dataset: Dataset, methods: Sequence[Method], at: Sequence[int], progress: Progress
+) -> Iterator[Recall]:
+    """All cells of the table, method by method."""
+    for method in methods:
+        yield from measure_recall(dataset, method, at, progress=progress)

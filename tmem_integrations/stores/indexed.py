@@ -155,6 +155,12 @@ class IndexedStore:
         legs = self._replica.legs
         return self.load_messages([one for one in dict.fromkeys(ids) if one in legs])
 
+    def ids(self, scope: Scope) -> list[str]:
+        """Ids of all messages that `scope` admits."""
+        self._refresh()
+        legs = self._replica.legs
+        return legs.ids(np.flatnonzero(legs.mask(scope)))
+
     def view(self, scope: Scope) -> HistoryView:
         """The part of the history that `scope` admits, as of now."""
         self._refresh()

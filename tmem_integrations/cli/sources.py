@@ -1,0 +1,134 @@
+"""From what `--in` names to a memory, and from the common options to an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tmem_integrations.errors import AccessError, ConfigError, ImportFormatError
+
+if TYPE_CHECKING:
+    from tmem_integrations.memory import TemporalMemory
+    from tmem_integrations.pipeline import Retrieval
+    from tmem_integrations.stores.chroma import ChromaStore
+
+# Of times typed without a zone, and of the times shown.
+_ZONE = "UTC"
+
+
+def retrieve(
+    question: str,
+    source: Path,
+    *,
+    asker: str | None,
+    members: Path | None,
+    format: str | None,
+    timezone: str | None,
+    **limits: Any,
+) -> Retrieval:
+    """Open a source, ask it, close it.
+
+    Args:
+        question: The question.
+        source: A folder with a store, or a chat file.
+        asker: Who asks.
+        members: JSON file of who may read which channel.
+        format: Of a chat file; detected when None.
+        timezone: Of times that carry none.
+        **limits: As for `TemporalMemory.retrieve`.
+    """
+    access = None if members is None else read_members(members)
+    if access is not None and asker is None:
+        raise AccessError("--members needs --as: say who asks.")
+    memory = open_source(source, format=format, timezone=timezone, access=access)
+    try:
+        return memory.retrieve(question, asking_user=asker, **limits)
+    finally:
+        memory.close()
+
+
+def open_source(
+    source: Path,
+    *,
+    format: str | None = None,
+    timezone: str | None = None,
+    access: Mapping[str, Any] | None = None,
+) -> TemporalMemory:
+    """Open a folder for reading, or read a chat file into memory.
+
+    Raises:
+        ImportFormatError: If there is nothing at `source`, or it is not in its format.
+        StoreError: If the folder holds no store.
+    """
+    if not source.exists():
+        raise ImportFormatError(
+            f"{source}: expected a folder made by tmem import, or a chat file; found nothing there."
+        )
+    if source.is_dir():
+        return open_folder(source, read_only=True, timezone=timezone, access=access)
+    from tmem_integrations.importers import ImportOptions, read_file
+    from tmem_integrations.memory import TemporalMemory
+    from tmem_integrations.models.embeddings import StaticEmbedder
+
+    messages = read_file(source, format=format, options=ImportOptions(timezone=timezone))
+    return TemporalMemory.from_messages(
+        messages, embedder=StaticEmbedder(), timezone=timezone or _ZONE, access=access
+    )
+
+
+def open_folder(
+    folder: Path,
+    *,
+    read_only: bool,
+    timezone: str | None = None,
+    access: Mapping[str, Any] | None = None,
+) -> TemporalMemory:
+    """Open the memory in a folder; one that is written to is made when missing."""
+    from tmem_integrations.memory import TemporalMemory
+    from tmem_integrations.models.embeddings import StaticEmbedder
+
+    embedder = StaticEmbedder()
+    store = open_store(folder, read_only=read_only, model=None if read_only else embedder.name)
+    return TemporalMemory(
+        store,
+        # A folder filled from Python may hold another model's vectors; reading it must not mix them.
+        embedder=embedder if store.model in (None, embedder.name) else None,
+        timezone=timezone or _ZONE,
+        access=access,
+    )
+
+
+def open_store(folder: Path, *, read_only: bool, model: str | None = None) -> ChromaStore:
+    """Open the store in a folder.
+
+    Raises:
+        StoreError: If it is to be read only and is not there, is damaged, or is open for writing.
+    """
+    from tmem_integrations.stores.chroma import ChromaStore
+
+    return ChromaStore.open(folder, read_only=read_only, model=model)
+
+
+def read_members(path: Path) -> dict[str, str | list[str]]:
+    """Read who may read which channel.
+
+    Raises:
+        ConfigError: If the file is no JSON object from channel to a name, "*" or a list of names.
+    """
+    try:
+        members = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: expected a JSON file, found: {error}.") from error
+    if not isinstance(members, dict) or not all(map(_is_names, members.values())):
+        raise ConfigError(
+            f'{path}: expected {{"channel": ["name", …]}} or "*" for everyone, found {members!r:.120}.'
+        )
+    return members
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(name, str) for name in value)
+    )

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tmem_integrations.models.replies import read_gate, read_relations
@@ -293,6 +293,7 @@ def test_prose_around_an_answer_changes_nothing(selection, before, after):
 
 
 @given(selections, st.integers(0, 400))
+@example([{"id": "c1", "label": "KEY", "reason": "]0"}], 55)
 def test_a_cut_answer_yields_a_part_of_the_whole(selection, end):
     answer = json.dumps({"selected": selection})
     whole = read_gate(answer, LABELS).entries

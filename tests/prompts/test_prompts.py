@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.models.tokens import TiktokenCounter
-from tmem_integrations.prompts.gate import GATE_TEMPLATE, GateCandidate, GatePrompt, gate_schema
+from tmem_integrations.prompts.gate import (
+    GATE_REPLY_TOKENS,
+    GATE_TEMPLATE,
+    GateCandidate,
+    GatePrompt,
+    gate_schema,
+)
 from tmem_integrations.prompts.relations import (
+    RELATION_REPLY_TOKENS,
     RELATIONS_TEMPLATE,
     RelationChild,
     RelationsPrompt,
@@ -205,6 +212,13 @@ def test_candidates_cost_few_tokens_beyond_their_text():
 @pytest.mark.parametrize("template", [GATE_TEMPLATE, RELATIONS_TEMPLATE])
 def test_the_wording_itself_is_short(template):
     assert TiktokenCounter().count(template) < 450
+
+
+def test_an_entry_of_an_answer_is_estimated_from_above():
+    picked = '{"id":"c12","label":"SUPPORT","reason":"names the owner of the new launch date"},'
+    link = '{"child":"m15","parent":"m12","relation":"UPDATE","confidence":0.95,"relevance":0.85},'
+    assert TiktokenCounter().count(picked) <= GATE_REPLY_TOKENS
+    assert TiktokenCounter().count(link) <= RELATION_REPLY_TOKENS
 
 
 def test_a_candidate_of_the_gate_is_a_message_of_a_prompt():

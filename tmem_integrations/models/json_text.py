@@ -7,6 +7,7 @@ only, so that a broken one can never take the others along.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import json
 import re
@@ -181,15 +182,22 @@ def _read_record(piece: str) -> object:
 
 def _mend(piece: str) -> object:
     """Read broken JSON up to its last closing bracket; None when nothing can be read."""
-    head = piece[:_MAX_BROKEN_CHARS]
-    closed = max(head.rfind("}"), head.rfind("]")) + 1
     try:
-        value: object = json_repair.loads(head[:closed], skip_json_loads=True)
+        value: object = json_repair.loads(_closed(piece[:_MAX_BROKEN_CHARS]), skip_json_loads=True)
     except (ValueError, RecursionError, IndexError):
         return None
     if isinstance(value, list) and piece.lstrip().startswith("{"):
         value = next((item for item in value if isinstance(item, dict)), None)
     return value
+
+
+def _closed(text: str) -> str:
+    """The text up to its last closing bracket outside of double quotes; empty when it has none."""
+    quotes = [match.start() for match in re.finditer(r'(?<!\\)"', text)]
+    for match in reversed(list(re.finditer(r"[}\]]", text))):
+        if bisect.bisect(quotes, match.start()) % 2 == 0:
+            return text[: match.end()]
+    return ""
 
 
 def _records_in(value: object, containers: Collection[str], depth: int = 3) -> list[Any] | _Absent:

@@ -24,6 +24,8 @@ GateKind = Literal["KEY", "SUPPORT"]
 GateCandidate = PromptMessage
 
 MAX_REASON_CHARS = 80
+# Tokens of one entry of the answer, for estimates; a gate picks few, so for all candidates it is a ceiling.
+GATE_REPLY_TOKENS = 24
 
 # What never changes comes first: providers charge less for a prefix they have seen.
 GATE_TEMPLATE = """\

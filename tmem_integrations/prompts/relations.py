@@ -21,6 +21,9 @@ from tmem_integrations.prompts.transcript import (
 
 RelationKind = Literal["UPDATE", "EXPAND", "NONE"]
 
+# Tokens of one entry of the answer, for estimates; every child gets one.
+RELATION_REPLY_TOKENS = 32
+
 RELATIONS_TEMPLATE = """\
 For some messages of a group chat, find the one earlier message that each directly continues.
 

@@ -37,6 +37,14 @@ def test_a_sample_of_every_format_is_recognised_whatever_its_name(
     assert [m.text for m in read_file(path, options=ImportOptions(timezone="UTC"))] == ["hi"]
 
 
+def test_a_bad_line_does_not_hide_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "export.txt"
+    path.write_text(SAMPLES["jsonl"] + "{\n")
+    assert detect(path) == "jsonl"
+    path.write_text(SAMPLES["irc"] * 3 + "(log rotated)\n")
+    assert detect(path) == "irc"
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"\n\n", b"Dear diary,\n", b"\x00\x01\x02", b'[{"id": 1}]', "{}".encode("utf-16")],

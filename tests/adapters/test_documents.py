@@ -85,7 +85,7 @@ def test_a_time_that_cannot_be_read_names_the_document():
 
 
 def test_a_misspelt_field_in_the_map_is_refused():
-    with pytest.raises(MessageError, match="'autor', which is no field.*did you mean 'author'"):
+    with pytest.raises(MessageError, match=r"'autor', which is no field.*did you mean 'author'"):
         messages_from_documents([], metadata_map={"autor": "user"})
 
 

@@ -34,12 +34,14 @@ def lengths_function(texts):
 UNIT_OF_3 = np.array([3, 1]) / np.sqrt(10)
 
 
-@pytest.mark.parametrize("nothing", [None, False, "none"])
+@pytest.mark.parametrize("nothing", [False, "none"])
 def test_no_embeddings_give_no_embedder(nothing):
     assert as_embedder(nothing) is None
 
 
-@pytest.mark.parametrize(("word", "kind"), [("static", StaticEmbedder), ("minilm", MiniLM)])
+@pytest.mark.parametrize(
+    ("word", "kind"), [(None, StaticEmbedder), ("static", StaticEmbedder), ("minilm", MiniLM)]
+)
 def test_a_word_names_an_offline_embedder(word, kind):
     assert isinstance(as_embedder(word), kind)
 

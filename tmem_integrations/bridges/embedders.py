@@ -95,8 +95,8 @@ def as_embedder(embeddings: EmbedderLike) -> Embedder | None:
     """Read an embedding model as a caller gives it.
 
     Args:
-        embeddings: "static" (offline, 256 d), "minilm" (Chroma's, downloaded once), an embedding
-            model of LangChain or LlamaIndex, a Chroma embedding function, an `Embedder`; None,
+        embeddings: "static" or None (offline, 256 d), "minilm" (Chroma's, downloaded once), an
+            embedding model of LangChain or LlamaIndex, a Chroma embedding function, an `Embedder`;
             False or "none" for no vectors.
 
     Raises:
@@ -107,9 +107,9 @@ def as_embedder(embeddings: EmbedderLike) -> Embedder | None:
         'wordllama-256'
     """
     match embeddings:
-        case None | False | "none":
+        case False | "none":
             return None
-        case "static":
+        case None | "static":
             return StaticEmbedder()
         case "minilm":
             return MiniLM()

@@ -1,0 +1,74 @@
+"""Where messages are kept, as a caller gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from tmem_integrations.errors import ConfigError
+from tmem_integrations.protocols import Embedder, MessageStore
+from tmem_integrations.stores.folder import require_folder
+
+
+def open_folder(
+    folder: str | PathLike[str], embedder: Embedder | None, *, read_only: bool
+) -> MessageStore:
+    """Open the store in an existing folder.
+
+    Raises:
+        StoreError: If there is none.
+        StoreLockedError: If it is open for writing already.
+        StoreMismatchError: If it was built with another embedding model.
+    """
+    from tmem_integrations.stores.chroma import ChromaStore
+
+    require_folder(Path(folder).expanduser(), read_only=True)
+    model = None if embedder is None else embedder.name
+    return ChromaStore.open(folder, model=model, read_only=read_only)
+
+
+@contextmanager
+def closed_on_error(store: MessageStore | None) -> Iterator[None]:
+    """Close a store that was opened for something that failed, or its folder would stay locked."""
+    try:
+        yield
+    except BaseException:
+        if store is not None:
+            store.close()
+        raise
+
+
+def open_store(store: Any, embedder: Embedder | None) -> MessageStore | None:
+    """Open the store a caller names.
+
+    Args:
+        store: A folder, which is made where it is missing; a Chroma client; a `MessageStore`; None
+            for none.
+        embedder: Whose vectors it keeps.
+
+    Raises:
+        ConfigError: If it is none of these.
+        StoreLockedError: If the folder is open for writing already.
+        StoreMismatchError: If it was built with another embedding model.
+    """
+    if store is None or all(hasattr(store, name) for name in ("upsert", "view", "channels")):
+        return cast("MessageStore | None", store)
+
+    from tmem_integrations.stores.chroma import ChromaStore
+
+    model = None if embedder is None else embedder.name
+    if isinstance(store, str | PathLike):
+        return ChromaStore.open(store, model=model)
+    if hasattr(store, "list_collections"):
+        return ChromaStore.from_client(store, model=model)
+    if type(store).__module__.startswith("chromadb."):
+        raise ConfigError(
+            f"store is a Chroma {type(store).__name__}; pass the client it came from, or "
+            'ChromaStore.from_client(client, "name") for a collection of that name.'
+        )
+    raise ConfigError(
+        f"store must be a folder, a Chroma client, a MessageStore or None, got {store!r:.200}."
+    )

@@ -1,0 +1,356 @@
+"""`TemporalForestRetriever`: one object that is LangChain's and LlamaIndex's retriever.
+
+A thin shell around `TemporalMemory`: it reads what a framework hands in, asks, and packs the forest
+into that framework's documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, tzinfo
+from os import PathLike
+from typing import Any, Self, overload
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.prompts import BasePromptTemplate
+from langchain_core.retrievers import BaseRetriever as LangChainRetriever
+from langchain_core.runnables.config import RunnableConfig, patch_config, set_config_context
+from langchain_core.runnables.utils import coro_with_context
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.prompts import BasePromptTemplate as LlamaIndexPrompt
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+from llama_index.core.settings import Settings
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from tmem_integrations.access import AccessLike
+from tmem_integrations.bridges.documents import messages_from_documents, to_documents, to_nodes
+from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
+from tmem_integrations.bridges.filters import FILTERS, LIMITS, check_keywords, narrow
+from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
+from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
+from tmem_integrations.config import ForestConfig
+from tmem_integrations.errors import StoreError
+from tmem_integrations.memory import TemporalMemory
+from tmem_integrations.messages import Message, Query
+from tmem_integrations.pipeline import Retrieval
+from tmem_integrations.protocols import IngestReport
+
+Time = datetime | str | float
+Names = str | frozenset[str]
+# Fields that are not pickled.
+_OF_THIS_PROCESS = ("memory", "callback_manager", "object_map")
+
+
+class TemporalForestRetriever(LangChainRetriever, LlamaIndexRetriever):
+    """Answers a question with a small forest of original messages (TEF).
+
+    `invoke` and `ainvoke` are LangChain's, `retrieve` and `aretrieve` LlamaIndex's; both give one
+    document with the whole forest, always exactly one: that of an empty result says why it is
+    empty. `retrieve_forest` gives the forest as an object.
+
+    The filters below hold for every question. `invoke` takes the same ones for one question and
+    `scoped` for a view, and both can only narrow what is set already.
+
+    Attributes:
+        memory: The history. Copies and views of a retriever share it.
+        max_messages: At most this many messages; None leaves it to the memory's config.
+        max_tokens: Budget of the whole text; None leaves it to the memory's config, 8192 by default.
+        per_tree: One document per tree, none for an empty result.
+        asking_user: Who asks; access is decided by it.
+        as_of: Only what was said until then.
+        channels: Only these channels.
+        not_channels: None of these, nor messages whose channel is unknown.
+        authors: Only messages of these authors (name or id).
+        topics: Only these topics.
+        after: Only messages sent at or after this time.
+        before: Only messages sent before this time.
+
+    Raises:
+        QueryError: If a filter is not of its kind.
+        ConfigError: If a limit is not positive.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    memory: TemporalMemory = Field(exclude=True, repr=False)
+    max_messages: int | None = None
+    max_tokens: int | None = None
+    per_tree: bool = False
+    asking_user: str | None = None
+    as_of: Time | None = None
+    channels: Names | None = None
+    not_channels: Names | None = None
+    authors: Names | None = None
+    topics: Names | None = None
+    after: Time | None = None
+    before: Time | None = None
+
+    # What LlamaIndex's base class keeps; its __init__ does not run under pydantic's.
+    callback_manager: CallbackManager = Field(
+        default_factory=lambda: Settings.callback_manager, exclude=True, repr=False
+    )
+    object_map: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
+    _verbose: bool = PrivateAttr(default=False)
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Now, not at the first question; and here, not in a validator, which would wrap the errors.
+        self._scope()
+        self.memory.config.limited(max_messages=self.max_messages, max_tokens=self.max_tokens)
+
+    @classmethod
+    def from_messages(
+        cls,
+        messages: Iterable[Message | Mapping[str, Any]],
+        *,
+        llm: LanguageModelLike = None,
+        embeddings: EmbedderLike = None,
+        store: Any = None,
+        config: ForestConfig | None = None,
+        timezone: str | tzinfo | None = None,
+        access: AccessLike = None,
+        max_messages: int | None = None,
+        max_tokens: int | None = None,
+        per_tree: bool = False,
+    ) -> Self:
+        """Build a retriever over messages. Without further arguments: no key, no network.
+
+        Args:
+            messages: `Message`s or dicts with the same keys, in order of arrival.
+            llm: Chat model of LangChain or LLM of LlamaIndex that judges evidence and relations;
+                None goes by rules.
+            embeddings: See `as_embedder`; None is "static", False keeps no vectors.
+            store: A folder, a Chroma client or collection, a `MessageStore`; None stays in memory.
+            config: Settings; the paper's when None.
+            timezone: Zone of times that carry none, and of the times shown.
+            access: Channel to members, or a policy: see `access.as_policy`.
+            max_messages: At most this many messages in an answer.
+            max_tokens: Budget of the whole text; that of `config` (8192) when None.
+            per_tree: One document per tree.
+
+        Raises:
+            MessageError: If a message cannot be read; nothing is stored then.
+            ConfigError: If a setting or model cannot be read.
+            StoreMismatchError: If the store was built with another embedding model.
+        """
+        (config or ForestConfig()).limited(max_messages=max_messages, max_tokens=max_tokens)
+        embedder, model = as_embedder(embeddings), as_language_model(llm)
+        opened = open_store(store, embedder)
+        with closed_on_error(None if opened is store else opened):
+            memory = TemporalMemory.from_messages(
+                messages,
+                store=opened,
+                embedder=embedder,
+                llm=model,
+                config=config,
+                timezone=timezone,
+                access=access,
+            )
+        return cls(
+            memory=memory, max_messages=max_messages, max_tokens=max_tokens, per_tree=per_tree
+        )
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Iterable[Document | BaseNode | NodeWithScore],
+        *,
+        metadata_map: Mapping[str, str] | None = None,
+        timezone: str | tzinfo | None = None,
+        **settings: Any,
+    ) -> Self:
+        """`from_messages` for LangChain documents or LlamaIndex nodes, one message each.
+
+        Args:
+            documents: In order of arrival.
+            metadata_map: Field of `Message` to their metadata key: see `messages_from_documents`.
+            timezone: Zone of times that carry none.
+            **settings: As for `from_messages`.
+
+        Raises:
+            MessageError: If a document has no time, naming it.
+        """
+        messages = messages_from_documents(documents, metadata_map=metadata_map, timezone=timezone)
+        return cls.from_messages(messages, timezone=timezone, **settings)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        embeddings: EmbedderLike = None,
+        read_only: bool = False,
+        **settings: Any,
+    ) -> Self:
+        """Open the store in an existing folder.
+
+        Args:
+            folder: What was given as `store` when it was built.
+            embeddings: The model it was built with.
+            read_only: Refuse to write, and leave writing to another process.
+            **settings: As for `from_messages`.
+
+        Raises:
+            StoreError: If there is no store in the folder.
+            StoreLockedError: If it is open for writing already.
+            StoreMismatchError: If it was built with another embedding model.
+        """
+        store = open_folder(folder, as_embedder(embeddings), read_only=read_only)
+        with closed_on_error(store):
+            return cls.from_messages([], store=store, embeddings=embeddings, **settings)
+
+    def add_messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
+        """Add messages; one whose id is there already replaces it."""
+        return self.memory.add(messages)
+
+    def delete_messages(self, ids: Collection[str]) -> int:
+        """Remove messages for good; returns how many were there."""
+        return self.memory.delete(ids)
+
+    def close(self) -> None:
+        """Release the store, for all copies and views. Closing twice is fine."""
+        self.memory.close()
+
+    def scoped(self, **filters: Any) -> Self:
+        """A view of the same memory for a user, a time or some channels, for either framework.
+
+        Args:
+            **filters: As for `invoke`: `asking_user`, `as_of`, `channels`, …, and the limits.
+
+        Raises:
+            QueryError: If a keyword is unknown or a value is not of its kind.
+            AccessError: If this view is already another user's.
+        """
+        check_keywords(filters)
+        limits = {name: filters[name] for name in LIMITS if filters.get(name) is not None}
+        query = self._query("", filters)
+        own = {name: getattr(query, name) for name in FILTERS}
+        return type(self)(**{**self._arguments(), **own, **limits})
+
+    def retrieve_forest(self, question: str, **filters: Any) -> Retrieval:
+        """The forest as an object: nodes, texts, what was dropped, and the trace.
+
+        Args:
+            question: The question.
+            **filters: As for `invoke`: `asking_user`, `as_of`, `channels`, …, and the limits.
+
+        Raises:
+            QueryError: If a keyword is unknown or a value is not of its kind.
+            AccessError: If access control is on and nobody asks, or somebody else than in `scoped`.
+        """
+        check_keywords(filters)
+        query = self._query(question, filters)
+        max_messages, max_tokens = self._limits(filters)
+        return self.memory.retrieve(query, max_messages=max_messages, max_tokens=max_tokens)
+
+    async def aretrieve_forest(self, question: str, **filters: Any) -> Retrieval:
+        """`retrieve_forest` without blocking the event loop."""
+        check_keywords(filters)
+        query = self._query(question, filters)
+        max_messages, max_tokens = self._limits(filters)
+        return await self.memory.aretrieve(query, max_messages=max_messages, max_tokens=max_tokens)
+
+    def _scope(self) -> Query:
+        return self.memory.query("", **{name: getattr(self, name) for name in FILTERS})
+
+    def _query(self, question: str, filters: Mapping[str, Any]) -> Query:
+        own = {name: value for name, value in filters.items() if name in FILTERS}
+        return narrow(self._scope(), self.memory.query(question, **own))
+
+    def _limits(self, filters: Mapping[str, Any]) -> list[int | None]:
+        """The limits of this question, else of this retriever, in the order of `LIMITS`."""
+        given = [filters.get(name) for name in LIMITS]
+        own = [getattr(self, name) for name in LIMITS]
+        return [one if one is not None else other for one, other in zip(given, own, strict=True)]
+
+    def _arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+    # LangChain
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **filters: Any
+    ) -> list[Document]:
+        filters.pop("verbose", None)  # LangChain's own keyword for `invoke`
+        # A model asked on the way inherits this config, so it appears under the retriever's run.
+        child = patch_config(None, callbacks=run_manager.get_child())
+        with set_config_context(child) as context:
+            retrieval = context.run(self.retrieve_forest, query, **filters)
+        return to_documents(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **filters: Any
+    ) -> list[Document]:
+        filters.pop("verbose", None)
+        child = patch_config(None, callbacks=run_manager.get_child())
+        with set_config_context(child) as context:
+            retrieval = await coro_with_context(self.aretrieve_forest(query, **filters), context)
+        return to_documents(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
+
+    # LlamaIndex
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        retrieval = self.retrieve_forest(query_bundle.query_str)
+        return to_nodes(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        retrieval = await self.aretrieve_forest(query_bundle.query_str)
+        return to_nodes(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
+
+    # Both
+
+    @overload  # type: ignore[override]  # bare, the frameworks disagree on what it answers
+    def get_prompts(self, config: None = None) -> dict[str, LlamaIndexPrompt]: ...
+
+    @overload
+    def get_prompts(self, config: RunnableConfig) -> list[BasePromptTemplate[Any]]: ...
+
+    def get_prompts(
+        self, config: RunnableConfig | None = None
+    ) -> dict[str, LlamaIndexPrompt] | list[BasePromptTemplate[Any]]:
+        """The one name that both frameworks own: bare it is LlamaIndex's, with a config LangChain's."""
+        if config is None:
+            return LlamaIndexRetriever.get_prompts(self)
+        return LangChainRetriever.get_prompts(self, config)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By the folder of the store; the copy reads it, since a folder has one writer at a time.
+
+        Raises:
+            StoreError: If the store is in no folder.
+        """
+        memory = self.memory
+        folder = getattr(memory.store, "folder", None)
+        if folder is None:
+            raise StoreError(
+                "A retriever is pickled by the folder of its store, and this one has none; build it "
+                "with store='folder/', or build it anew where it is needed."
+            )
+        parts = {
+            "embedder": memory.embedder,
+            "llm": memory.llm,
+            "config": memory.config,
+            "timezone": memory.timezone,
+            "access": memory.policy,
+        }
+        kept = {k: v for k, v in self._arguments().items() if k not in _OF_THIS_PROCESS}
+        return _reopen, (type(self), folder, parts, kept)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """A copy over the same memory: frameworks deep-copy retrievers, a store cannot be."""
+        return self.model_copy()
+
+
+def _reopen(
+    kind: type[TemporalForestRetriever],
+    folder: PathLike[str],
+    parts: dict[str, Any],
+    settings: dict[str, Any],
+) -> TemporalForestRetriever:
+    store = open_folder(folder, parts["embedder"], read_only=True)
+    return kind(memory=TemporalMemory(store, **parts), **settings)

@@ -112,6 +112,23 @@ def test_a_parent_loses_spans_once_its_children_have_no_more_to_give():
     assert less(forest, 1).omitted == (1, 0)
 
 
+def test_a_parent_waits_for_all_of_its_children():
+    forest = grow(
+        ("alpha alpha alpha alpha. delta epsilon.", SUPPORT, None),
+        ("beta.", SUPPORT, 0),
+        ("zeta eta theta. iota kappa lambda.", SUPPORT, 0),
+    )
+    df = {"beta": 9}  # the first child has the least gain of all children and nothing to give
+    assert less(forest, 1, df=df).omitted == (0, 0, 1)
+
+
+def test_all_that_a_root_says_is_new():
+    forest = grow(("epsilon zeta eta. alpha beta gamma.", SUPPORT, None))
+    df = dict.fromkeys(["epsilon", "zeta", "eta"], 1)
+    # w(0) = ln 11 + 1 = 3.40 and w(1) = ln 5.5 + 1 = 2.70, so (1 + 3) · 2.70 > 3 · 3.40
+    assert shown(less(forest, 1, "epsilon", df=df)) == ["epsilon zeta eta. […]"]
+
+
 @pytest.mark.parametrize("protected", ["on friday friday friday.", "at 5 5 5.", "ask ann ann ann."])
 def test_times_numbers_and_names_in_the_question_go_last(protected):
     forest = grow((f"{protected} alpha beta gamma delta.", SUPPORT, None))
@@ -142,7 +159,7 @@ def test_every_message_keeps_a_span_while_a_cut_can_save_it():
 
 def test_what_was_left_out_is_said():
     forest = grow(("alpha beta. gamma gamma gamma.", SUPPORT, None))
-    assert less(forest, 1).degraded == ("1 spans of 1 messages were left out.",)
+    assert less(forest, 1).degraded == ("Spans left out to fit the budget: 1 (messages: 1).",)
 
 
 def test_document_frequencies_are_asked_for_once():
@@ -175,6 +192,12 @@ def test_a_key_of_500_tokens_in_a_budget_of_50_is_there_and_cut_with_a_mark(pare
     assert any("m1" in sentence for sentence in compressed.degraded)
 
 
+def test_the_last_message_is_cut_as_far_as_need_be():
+    compressed = compress(case_30(None), 30, counter=default_counter())
+    assert compressed.cut == ("m1",)
+    assert compressed.text.endswith("> […] item199 item200 item[…]")
+
+
 def test_where_both_fit_both_are_there():
     compressed = compress(case_30(0), 100, counter=default_counter())
     assert [node.message.id for node in compressed.forest] == ["m0", "m1"]
@@ -199,16 +222,14 @@ def test_when_headers_are_too_many_anchors_go_and_keys_stay():
     forest = grow(("x", ANCHOR, None), ("x", KEY, None), ("x", SUPPORT, None))
     compressed = compress(forest, size(forest) - 1)
     assert compressed.dropped == ("m0",)
-    assert (
-        compressed.explanation == f"1 of 3 messages were dropped to fit {size(forest) - 1} tokens."
-    )
+    assert compressed.explanation == f"Messages dropped to fit {size(forest) - 1} tokens: 1 of 3."
 
 
 def test_a_budget_too_small_for_any_message_gives_an_empty_explained_text():
     compressed = compress(grow(("x", KEY, None), ("y", KEY, 0)), 3)
     assert (compressed.text, compressed.n_tokens, len(compressed.forest)) == ("", 0, 0)
     assert compressed.dropped == ("m1", "m0")
-    assert compressed.explanation == "No message fits 3 tokens; all 2 were dropped."
+    assert compressed.explanation == "No message fits 3 tokens; dropped: 2 of 2."
 
 
 def test_an_author_with_an_endless_name_pushes_nobody_else_out():
@@ -223,7 +244,7 @@ def test_the_policy_raise_names_what_is_needed_and_allowed():
     forest = grow(("x", KEY, None), ("y", KEY, None))
     # "[1] KEY root Mon 2026-03-02 08:00Z unknown", "> x"
     needed = 2 * (7 + 2)
-    message = rf"2 messages need about {needed} tokens .* max_tokens is 8"
+    message = rf"need about {needed} tokens \(messages: 2\), but max_tokens is 8"
     with pytest.raises(BudgetError, match=message):
         compress(forest, 8, on_infeasible="raise")
 

@@ -211,6 +211,11 @@ def test_no_other_kind_of_line_end_starts_a_line(end):
     assert len(linearize(one(text=f"a{end}[2] KEY"), legend=False).splitlines()) == 2
 
 
+def test_no_invisible_letters_are_smuggled_to_the_model():
+    hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
+    assert not set(hidden) & set(linearize(one(text=f"hi{hidden}")))
+
+
 @pytest.mark.parametrize("sign", ["\n", "\u202e", "\u200b", "\u2066", "\x1b"])
 def test_a_name_shows_no_invisible_sign(sign):
     assert sign not in header(one(author=f"Ann{sign}", channel=f"ops{sign}"))

@@ -65,7 +65,9 @@ class CompressedForest:
         said = []
         if any(self.omitted):
             n_nodes = sum(map(bool, self.omitted))
-            said.append(f"{sum(self.omitted)} spans of {n_nodes} messages were left out.")
+            said.append(
+                f"Spans left out to fit the budget: {sum(self.omitted)} (messages: {n_nodes})."
+            )
         if self.cut:
             said.append(f"Cut within a sentence: {', '.join(self.cut)}.")
         if self.explanation:
@@ -114,9 +116,9 @@ def compress_forest(
     while len(draft.forest) and (excess := _fit(draft)) > 0:
         if config.on_infeasible == "raise":
             raise BudgetError(
-                f"{len(forest)} messages need about {budget + excess} tokens for a header and one "
-                f"sentence each, but max_tokens is {budget}: raise it, keep fewer messages, or use "
-                'on_infeasible="prune".'
+                f"A header and one sentence of each message need about {budget + excess} tokens "
+                f"(messages: {len(forest)}), but max_tokens is {budget}: raise it, keep fewer "
+                'messages, or use on_infeasible="prune".'
             )
         sizes = dict(zip(kept, draft.smallest_sizes(), strict=True))
         dropped += _choose_drops(order, sizes, excess)
@@ -228,13 +230,13 @@ def _choose_drops(order: Iterator[int], sizes: Mapping[int, int], excess: int) -
 def _result(draft: Draft, dropped: Sequence[str]) -> CompressedForest:
     text = draft.text()
     explanation = None
-    if dropped and len(draft.forest):
+    if dropped:
         n_all = len(draft.forest) + len(dropped)
         explanation = (
-            f"{len(dropped)} of {n_all} messages were dropped to fit {draft.budget} tokens."
+            f"Messages dropped to fit {draft.budget} tokens: {len(dropped)} of {n_all}."
+            if len(draft.forest)
+            else f"No message fits {draft.budget} tokens; dropped: {n_all} of {n_all}."
         )
-    elif dropped:
-        explanation = f"No message fits {draft.budget} tokens; all {len(dropped)} were dropped."
     return CompressedForest(
         forest=draft.forest,
         excerpts=draft.excerpts(),

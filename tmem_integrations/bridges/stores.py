@@ -45,8 +45,8 @@ def open_store(store: Any, embedder: Embedder | None) -> MessageStore | None:
     """Open the store a caller names.
 
     Args:
-        store: A folder, which is made where it is missing; a Chroma client; a `MessageStore`; None
-            for none.
+        store: A folder, which is made where it is missing; a Chroma client or collection; a
+            `MessageStore`; None for none.
         embedder: Whose vectors it keeps.
 
     Raises:
@@ -64,11 +64,8 @@ def open_store(store: Any, embedder: Embedder | None) -> MessageStore | None:
         return ChromaStore.open(store, model=model)
     if hasattr(store, "list_collections"):
         return ChromaStore.from_client(store, model=model)
-    if type(store).__module__.startswith("chromadb."):
-        raise ConfigError(
-            f"store is a Chroma {type(store).__name__}; pass the client it came from, or "
-            'ChromaStore.from_client(client, "name") for a collection of that name.'
-        )
+    if type(store).__name__ == "Collection":  # Chroma's, which only its store may import
+        return ChromaStore.from_collection(store, model=model)
     raise ConfigError(
-        f"store must be a folder, a Chroma client, a MessageStore or None, got {store!r:.200}."
+        f"store must be a folder, a Chroma client or collection, a MessageStore or None, got {store!r:.200}."
     )

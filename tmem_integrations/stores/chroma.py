@@ -9,11 +9,13 @@ from typing import Self
 
 import chromadb
 from chromadb.api import ClientAPI
+from chromadb.api.client import Client
+from chromadb.api.models.Collection import Collection
 from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 from filelock import FileLock
 
 from tmem_integrations.stores.chroma_client import LocalChroma, SharedChroma, chroma_errors
-from tmem_integrations.stores.chroma_table import ChromaTable
+from tmem_integrations.stores.chroma_table import SCHEMA_KEY, ChromaTable
 from tmem_integrations.stores.folder import lock_folder, require_folder, vacuum
 from tmem_integrations.stores.indexed import IndexedStore
 
@@ -163,6 +165,41 @@ class ChromaStore(IndexedStore):
             SharedChroma(client, owned=False), collection_name, f"'{collection_name}'", model=model,
             dimension=dimension, language=language, read_only=read_only,
         )  # fmt: skip
+
+    @classmethod
+    def from_collection(
+        cls,
+        collection: Collection,
+        *,
+        model: str | None = None,
+        dimension: int | None = None,
+        language: str | None = None,
+        read_only: bool = False,
+    ) -> Self:
+        """Open the store in a collection of yours, or make it there when the collection is empty.
+
+        An empty one is replaced by one of the same name with the settings of a store; what you hold is
+        void then.
+
+        Raises:
+            StoreMismatchError: If it was built with another model, dimension or schema.
+            StoreError: If the collection holds something else.
+        """
+        name = collection.name
+        with chroma_errors(f"'{name}'"):
+            # A collection knows its server, but not the client it came from.
+            client = Client.from_system(
+                collection._client._system,
+                tenant=collection.tenant,
+                database=collection.database,
+            )
+            current = client.get_collection(name, embedding_function=None)
+            is_ours = SCHEMA_KEY in (current.metadata or {})
+            if not is_ours and not read_only and current.count() == 0:
+                client.delete_collection(name)
+        return cls.from_client(
+            client, name, model=model, dimension=dimension, language=language, read_only=read_only
+        )
 
     @classmethod
     def _in_collection(

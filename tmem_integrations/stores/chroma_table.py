@@ -23,7 +23,7 @@ from tmem_integrations.stores.table import SCHEMA, Manifest
 
 # One read may name so many ids; Chroma turns each into a variable of an SQL statement.
 _LARGEST_BATCH = 5_000
-_SCHEMA_KEY = "tmem_schema"
+SCHEMA_KEY = "tmem_schema"
 
 
 class ChromaTable:
@@ -244,7 +244,7 @@ class ChromaTable:
 
 def _from_manifest(manifest: Manifest) -> CollectionMetadata:
     metadata: CollectionMetadata = {
-        _SCHEMA_KEY: SCHEMA,
+        SCHEMA_KEY: SCHEMA,
         "version": manifest.version,
         "has_remains": manifest.has_remains,
     }
@@ -257,13 +257,13 @@ def _from_manifest(manifest: Manifest) -> CollectionMetadata:
 
 def _to_manifest(metadata: CollectionMetadata | None, where: str) -> Manifest:
     known = metadata or {}
-    if _SCHEMA_KEY not in known:
+    if SCHEMA_KEY not in known:
         raise StoreError(
             f"Store {where}: the collection holds somebody else's documents; choose another name."
         )
-    if known[_SCHEMA_KEY] != SCHEMA:
+    if known[SCHEMA_KEY] != SCHEMA:
         raise StoreMismatchError(
-            f"Store {where} was built with schema {known[_SCHEMA_KEY]}, this version reads {SCHEMA}; "
+            f"Store {where} was built with schema {known[SCHEMA_KEY]}, this version reads {SCHEMA}; "
             "install the version that built it, or import the messages again."
         )
     return Manifest(

@@ -5,10 +5,12 @@ from datetime import UTC
 import pytest
 from rank_bm25 import BM25Okapi
 
+from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.demo import (
     ASKING_USER,
     MEMBERS,
     QUESTION,
+    TIMEZONE,
     DemoQuestion,
     load_history,
     load_questions,
@@ -84,6 +86,30 @@ def test_flat_bm25_shows_the_first_date_of_the_launch_and_misses_the_current_one
     top = {m.id for _, m in sorted(zip(scores, readable, strict=True), key=lambda p: -p[0])[:12]}
     assert case.stale[0] in top
     assert not top & set(case.evidence)
+
+
+def test_the_retriever_finds_most_of_the_evidence_of_the_questions() -> None:
+    retriever = TemporalForestRetriever.from_messages(
+        HISTORY, timezone=TIMEZONE, access=MEMBERS, max_messages=36
+    )
+    shares = [_share_found(retriever, case) for case in QUESTIONS]
+    assert sum(shares) / len(shares) >= 0.65
+
+
+def test_no_question_shows_a_channel_its_asker_is_not_in() -> None:
+    retriever = TemporalForestRetriever.from_messages(HISTORY, timezone=TIMEZONE, access=MEMBERS)
+    for case in QUESTIONS:
+        shown = retriever.retrieve_forest(case.question, asking_user=case.asking_user).message_ids
+        assert {BY_ID[i].channel for i in shown} <= {
+            channel for channel, members in MEMBERS.items() if members & {"*", case.asking_user}
+        }
+
+
+def _share_found(retriever: TemporalForestRetriever, case: DemoQuestion) -> float:
+    forest = retriever.retrieve_forest(
+        case.question, asking_user=case.asking_user, as_of=case.as_of
+    )
+    return len(set(forest.message_ids) & set(case.evidence)) / len(case.evidence)
 
 
 def _words(text: str) -> set[str]:

@@ -35,7 +35,8 @@ class Draft:
 
     def __post_init__(self) -> None:
         self.kept = [[True] * len(row) for row in self.spans]
-        self.mark = self.counter.count(f"{MARK} ")
+        # Within a text: the blank after it is part of the next word.
+        self.mark = self.counter.count(f"a {MARK} b") - self.counter.count("a b")
 
     @property
     def floor(self) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tmem_integrations.cli import ask, check, demo, forget, import_file, show
+from tmem_integrations.cli.eval import eval_app
 
 app = typer.Typer(
     name="tmem",
@@ -46,3 +47,4 @@ app.command("ask")(ask.ask)
 app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("forget")(forget.forget)
+app.add_typer(eval_app, name="eval")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from tmem_integrations.evaluation.validation import check_blind
 OPEN_BUDGET = 200_000
 
 Progress = Callable[[], None]
+Ask = Callable[[Question, int], tuple[Selection, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,9 @@ def measure_recall(
         GoldLeakError: If gold came near the method.
     """
     scorings = scored_questions(dataset)
+    texts = {m.id: m.text for m in dataset.messages}
     outcomes: dict[int, list[Outcome]] = {n: [] for n in at}
-    for history in dataset.histories():
-        questions = [q for q in history.questions if q.id in scorings]
-        if not questions:
-            continue
-        ask = _asking(method, history, max_tokens)
-        texts = {m.id: m.text for m in history.messages}
+    for ask, questions in searchers(dataset, method, max_tokens, only=scorings):
         for question in questions:
             for n in at:
                 selection, seconds = ask(question, n)
@@ -139,10 +136,26 @@ def measure_recall(
     return tuple(Recall(method.name, n, tuple(found)) for n, found in outcomes.items())
 
 
-def _asking(
-    method: Method, history: History, max_tokens: int
-) -> Callable[[Question, int], tuple[Selection, float]]:
-    """Index a history; ask it with all that comes in and goes out checked."""
+def searchers(
+    dataset: Dataset, method: Method, max_tokens: int, *, only: Collection[str] | None = None
+) -> Iterator[tuple[Ask, tuple[Question, ...]]]:
+    """Index each history; how to ask it, and the questions that search it.
+
+    Asking gives a selection and its wall time in seconds, with all that comes in and goes out checked.
+
+    Args:
+        dataset: Messages and questions.
+        method: What is asked.
+        max_tokens: Budget of methods that make a text.
+        only: Ids of the questions that matter; all when None.
+    """
+    for history in dataset.histories():
+        questions = tuple(q for q in history.questions if only is None or q.id in only)
+        if questions:
+            yield _asking(method, history, max_tokens), questions
+
+
+def _asking(method: Method, history: History, max_tokens: int) -> Ask:
     messages = list(history.messages)
     check_blind(messages, method.name)
     searcher = method.index(messages)
@@ -192,11 +205,3 @@ def _by_kind(outcomes: Sequence[Outcome]) -> dict[str, list[Share]]:
         kind: [o.share for o in outcomes if o.kind == kind]
         for kind in sorted({o.kind for o in outcomes if o.kind is not None})
     }
-
-
-def iter_recall(
-    dataset: Dataset, methods: Sequence[Method], at: Sequence[int], progress: Progress
-) -> Iterator[Recall]:
-    """All cells of the table, method by method."""
-    for method in methods:
-        yield from measure_recall(dataset, method, at, progress=progress)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from importlib import import_module
 from typing import Any
 
 from tmem_integrations.errors import ConfigError
@@ -50,13 +48,9 @@ class FrameworkMethod:
                 f"A retriever must be langchain:MODULE:FACTORY or llama-index:MODULE:FACTORY, "
                 f"got {path!r}."
             )
-        try:
-            factory = reduce(getattr, attribute.split("."), import_module(module))
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(f"{path}: cannot be imported, {error}.") from error
-        if not callable(factory):
-            raise ConfigError(f"{path}: expected a callable, found {factory!r:.80}.")
-        return cls(path, factory, framework)
+        from tmem_integrations.bridges.chat_models import load_object
+
+        return cls(path, load_object(module, attribute, path), framework)
 
     def index(self, messages: Sequence[Message]) -> Searcher:
         """Keep the messages; the retriever is made over those a question may read."""

@@ -1,0 +1,101 @@
+"""`tmem eval` from the shell."""
+
+import json
+
+import pytest
+from sample_chat import CHAT, QUESTIONS
+
+from tmem_integrations.cli import main
+
+
+@pytest.fixture
+def tmem(capsys):
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def test_recall_prints_a_row_for_each_method_and_bound(tmem, folder):
+    code, out, _ = tmem("eval", "recall", folder, "--method", "recent", "--at", "1,2")
+    assert code == 0
+    rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in out.splitlines()]
+    assert rows[0] == ["method", "N", "recall"]
+    assert rows[2:] == [["recent", "1", ".500"], ["recent", "2", ".750"]]
+
+
+def test_recall_prints_json_for_programs(tmem, folder):
+    code, out, _ = tmem(
+        "eval", "recall", folder, "--method", "recent", "--at", "2", "--ranking", "--json"
+    )
+    (cell,) = json.loads(out)["recall"]
+    assert (code, cell["macro"], cell["ranking"]["RR"]) == (0, 0.75, 0.75)
+
+
+def test_without_a_choice_the_forest_stands_beside_bm25(tmem, folder):
+    _, out, _ = tmem("eval", "recall", folder, "--at", "2", "--json")
+    assert [c["method"] for c in json.loads(out)["recall"]] == ["bm25+metadata", "forest"]
+
+
+@pytest.mark.parametrize("at", ["", "0", "many", "12,-1"])
+def test_a_bad_bound_is_one_sentence(tmem, folder, at):
+    code, _, err = tmem("eval", "recall", folder, "--at", at)
+    assert code == 2
+    assert "--at must be numbers of messages" in err
+
+
+def test_a_bad_method_is_one_sentence(tmem, folder):
+    code, _, err = tmem("eval", "recall", folder, "--method", "forrest")
+    assert (code, err) == (2, "tmem: Unknown method 'forrest'; did you mean 'forest'?\n")
+
+
+@pytest.fixture
+def gold_folder(write):
+    evidence = {
+        "question_id": "q1", "question": "When is the release?", "channel": "release",
+        "groups": [{"asked": "date", "key": "r2", "stale": ["r1"]}],
+    }  # fmt: skip
+    pair = {
+        "id": "p", "source": "chat", "label": "UPDATE",
+        "earlier": CHAT[0], "later": CHAT[1],
+    }  # fmt: skip
+    write("data/chat/messages.jsonl", CHAT)
+    write("data/chat/questions.jsonl", QUESTIONS)
+    write("data/gold/relations.jsonl", [pair])
+    return write("data/gold/evidence.jsonl", [evidence]).parent.parent
+
+
+def test_gate_prints_how_many_candidates_hold_the_key(tmem, gold_folder):
+    code, out, _ = tmem(
+        "eval", "gate", gold_folder, "--messages", "chat", "--method", "recent", "--json"
+    )
+    first = json.loads(out)["gate"][0]
+    assert (code, first["candidates_for_95"], first["shown"]["recall"]) == (0, 2, 1.0)
+
+
+def test_gate_prints_a_table(tmem, gold_folder):
+    _, out, _ = tmem("eval", "gate", gold_folder, "--messages", "chat", "--method", "recent")
+    assert out.startswith("| method")
+    assert "| recent" in out
+
+
+def test_relations_stand_beside_always_expand(tmem, gold_folder):
+    code, out, _ = tmem("eval", "relations", gold_folder, "--json")
+    found = json.loads(out)["relations"]
+    assert code == 0
+    assert [report["linker"] for report in found] == ["always EXPAND", "rules"]
+    assert found[0]["accuracy"] == 0.0
+
+
+def test_relations_print_a_table(tmem, gold_folder):
+    assert "| always EXPAND" in tmem("eval", "relations", gold_folder)[1]
+
+
+def test_a_model_without_key_is_one_sentence(tmem, gold_folder, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code, _, err = tmem("eval", "relations", gold_folder, "--model", "openai:some-model")
+    assert code == 2
+    assert "needs the key in OPENAI_API_KEY" in err

@@ -1,0 +1,99 @@
+"""`tmem eval gate` and `tmem eval relations`: the two judgements, against pairs and evidence read by hand."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tmem_integrations.cli import eval_options, options
+from tmem_integrations.cli.output import print_json, progress_bar
+
+if TYPE_CHECKING:
+    from tmem_integrations.evaluation.gate import GateReport
+    from tmem_integrations.evaluation.relations import Linker
+
+GoldData = Annotated[
+    Path,
+    typer.Argument(help="Folder with gold/ and the data sets it is about.", show_default=False),
+]
+
+
+def gate(
+    data: GoldData,
+    methods: eval_options.Methods = None,
+    at: Annotated[str, typer.Option(help="Bounds N on the messages shown.")] = "12,36",
+    messages: Annotated[
+        str, typer.Option(help="Data set in the folder that the evidence is about.")
+    ] = "gatemem",
+    model: eval_options.Model = None,
+    base_url: eval_options.BaseUrl = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """How well current messages are selected, and stale ones kept beside what replaced them.
+
+    Reads gold/evidence.jsonl. KEY recall counts asked things, precision counts shown messages; "stale
+    alone" is the share of shown stale messages without the one that holds; "for 95 %" is how many
+    candidates, best first, hold 95 % of KEY.
+
+    Example: [cyan]tmem eval gate ../shared/data --method bm25+metadata --method forest[/cyan]
+    """
+    from tmem_integrations.evaluation.datasets import load_dataset
+    from tmem_integrations.evaluation.gate import measure_gate, read_gate_gold
+    from tmem_integrations.evaluation.methods import make_method
+
+    bounds = eval_options.read_bounds(at)
+    llm = eval_options.read_model(model, base_url)
+    chosen = [make_method(name, llm=llm) for name in methods or ("bm25+metadata", "forest")]
+    history = load_dataset(data / messages).messages
+    dataset, gold = read_gate_gold(data / "gold" / "evidence.jsonl", history)
+    reports: list[GateReport] = []
+    with progress_bar() as bar:
+        for method in chosen:
+            advance = partial(bar.advance, bar.add_task(method.name, total=len(gold)))
+            reports += measure_gate(dataset, gold, method, bounds, progress=advance)
+    if as_json:
+        print_json({"gate": [report.to_dict() for report in reports]})
+    else:
+        from tmem_integrations.evaluation.gold_tables import gate_rows
+        from tmem_integrations.evaluation.tables import markdown_table
+
+        print(markdown_table(*gate_rows(reports)))
+
+
+def relations(
+    data: GoldData,
+    model: eval_options.Model = None,
+    base_url: eval_options.BaseUrl = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """How well two messages are linked: UPDATE, EXPAND or NONE.
+
+    Reads gold/relations.jsonl. The package's rules, or a model, beside always saying the same.
+
+    Example: [cyan]tmem eval relations ../shared/data[/cyan]
+    """
+    from tmem_integrations.evaluation.relations import (
+        ConstantLinker,
+        RuleLinker,
+        measure_relations,
+        read_pairs,
+    )
+
+    linkers: list[Linker] = [ConstantLinker("EXPAND"), RuleLinker()]
+    llm = eval_options.read_model(model, base_url)
+    if llm is not None:
+        from tmem_integrations.evaluation.model_linker import ModelLinker
+
+        linkers.append(ModelLinker(llm))
+    pairs = read_pairs(data / "gold" / "relations.jsonl")
+    reports = [measure_relations(pairs, linker) for linker in linkers]
+    if as_json:
+        print_json({"relations": [report.to_dict() for report in reports]})
+    else:
+        from tmem_integrations.evaluation.gold_tables import relations_rows
+        from tmem_integrations.evaluation.tables import markdown_table
+
+        print(markdown_table(*relations_rows(reports)))

@@ -1,0 +1,73 @@
+"""Options that the commands of `tmem eval` share, and what is read from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tmem_integrations.cli.output import print_note
+from tmem_integrations.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tmem_integrations.evaluation.questions import Dataset
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder with messages.jsonl and questions.jsonl, or a published data set.",
+        show_default=False,
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        help="bm25, bm25+metadata, dense, rrf, recent, full, forest, "
+        "langchain:MODULE:FACTORY or llama-index:MODULE:FACTORY; may be repeated.",
+        show_default="bm25+metadata and forest",
+    ),
+]
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="Chat model: openai:NAME or python:MODULE:FACTORY.", show_default="rules"
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="Of a server that speaks OpenAI's dialect.", show_default=False),
+]
+
+
+def read_bounds(text: str) -> tuple[int, ...]:
+    """Numbers of messages, as 12,36,100."""
+    try:
+        bounds = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        bounds = ()
+    if not bounds or min(bounds) < 1:
+        raise ConfigError(f"--at must be numbers of messages such as 12,36,100, got {text!r}.")
+    return bounds
+
+
+def load(data: Path) -> Dataset:
+    """Read a data set; what was left out is told on stderr."""
+    from tmem_integrations.evaluation.datasets import load_dataset
+
+    dataset = load_dataset(data)
+    for reason, times in dataset.skipped.items():
+        print_note(f"{dataset.name}: left out {times} × {reason}")
+    return dataset
+
+
+def read_model(name: str | None, base_url: str | None) -> Any:
+    """The chat model named on the command line; None when none is."""
+    if name is None:
+        return None
+    from tmem_integrations.bridges.chat_models import chat_model
+    from tmem_integrations.bridges.language_models import as_language_model
+
+    return as_language_model(chat_model(name, base_url=base_url))

@@ -7,14 +7,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Self
 
-import chromadb
 from chromadb.api import ClientAPI
 from chromadb.api.client import Client
 from chromadb.api.models.Collection import Collection
-from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
+from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT
 from filelock import FileLock
 
-from tmem_integrations.stores.chroma_client import LocalChroma, SharedChroma, chroma_errors
+from tmem_integrations.stores.chroma_client import (
+    ChromaClient,
+    OwnChroma,
+    SharedChroma,
+    chroma_errors,
+)
 from tmem_integrations.stores.chroma_table import SCHEMA_KEY, ChromaTable
 from tmem_integrations.stores.folder import lock_folder, require_folder, vacuum
 from tmem_integrations.stores.indexed import IndexedStore
@@ -52,7 +56,7 @@ class ChromaStore(IndexedStore):
     ) -> Self:
         """A new store that is gone when it is closed. No other store or client of Chroma sees it."""
         name = f"in memory {next(_in_memory)}"
-        table = ChromaTable(lambda: LocalChroma(None), collection=COLLECTION, name=name)
+        table = ChromaTable(lambda: OwnChroma.local(None), collection=COLLECTION, name=name)
         return cls(table, name=name, model=model, dimension=dimension, language=language)
 
     @classmethod
@@ -81,7 +85,7 @@ class ChromaStore(IndexedStore):
         table: ChromaTable | None = None
         try:
             table = ChromaTable(
-                lambda: LocalChroma(path),
+                lambda: OwnChroma.local(path),
                 collection=COLLECTION,
                 name=f"'{folder}'",
                 create=False,
@@ -112,6 +116,7 @@ class ChromaStore(IndexedStore):
         tenant: str = DEFAULT_TENANT,
         database: str = DEFAULT_DATABASE,
         collection: str = COLLECTION,
+        timeout: float = 60.0,
         model: str | None = None,
         dimension: int | None = None,
         language: str | None = None,
@@ -124,20 +129,23 @@ class ChromaStore(IndexedStore):
 
         Args:
             headers: Sent with each request, such as a token.
+            timeout: Seconds to wait for an answer of the server.
 
         Raises:
             StoreMismatchError: If it was built with another model, dimension or schema.
             StoreError: If the server cannot be reached or the collection is not ours.
         """
         name = f"{host}:{port}/{collection}"
-
-        def reach() -> SharedChroma:
-            settings = Settings(anonymized_telemetry=False)
-            client = chromadb.HttpClient(host, port, ssl, headers, settings, tenant, database)
-            return SharedChroma(client, owned=True)
-
         with chroma_errors(name):
-            client = reach()
+            client = OwnChroma.remote(
+                host,
+                port,
+                ssl=ssl,
+                headers=headers,
+                tenant=tenant,
+                database=database,
+                timeout=timeout,
+            )
         return cls._in_collection(
             client, collection, name, model=model, dimension=dimension, language=language,
             read_only=read_only,
@@ -162,7 +170,7 @@ class ChromaStore(IndexedStore):
             StoreError: If the collection holds something else.
         """
         return cls._in_collection(
-            SharedChroma(client, owned=False), collection_name, f"'{collection_name}'", model=model,
+            SharedChroma(client), collection_name, f"'{collection_name}'", model=model,
             dimension=dimension, language=language, read_only=read_only,
         )  # fmt: skip
 
@@ -204,7 +212,7 @@ class ChromaStore(IndexedStore):
     @classmethod
     def _in_collection(
         cls,
-        client: SharedChroma,
+        client: ChromaClient,
         collection: str,
         name: str,
         *,

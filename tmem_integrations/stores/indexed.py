@@ -243,10 +243,9 @@ class IndexedStore:
         for index, message in enumerate(messages):
             old = stored.get(message.id)
             vector = kept.get(message.id)
-            same_vector = (
-                vectors is None
-                or (vector is not None
-                and bool(np.allclose(vector, vectors[index], rtol=0, atol=_SAME_VECTOR)))
+            same_vector = vectors is None or (
+                vector is not None
+                and bool(np.allclose(vector, vectors[index], rtol=0, atol=_SAME_VECTOR))
             )
             if old is None or old.message != message or not same_vector:
                 changed.append(index)

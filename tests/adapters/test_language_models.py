@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ from langchain_core.runnables import RunnableLambda
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
+from pydantic import Field
 
 from tmem_integrations.bridges.language_models import as_language_model
 from tmem_integrations.errors import ConfigError
@@ -83,6 +85,48 @@ async def test_at_most_max_concurrency_calls_run_at_once():
     chat = Chat()
     await as_language_model(chat, max_concurrency=2).aask(["a"] * 6)
     assert chat.most == 2
+
+
+class Slow(Chat):
+    """Answers "slow" when it is told to."""
+
+    go: threading.Event = Field(default_factory=threading.Event)
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        if messages[-1].text == "slow":
+            self.go.wait(30)
+        return self._answer(messages[-1].text)
+
+    async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
+        if messages[-1].text == "slow":
+            await asyncio.sleep(30)
+        return self._answer(messages[-1].text)
+
+
+async def test_a_late_call_is_given_up_and_the_others_count():
+    chat = Slow()
+    model = as_language_model(chat)
+    replies = model.ask(["a", "slow"], timeout=1)
+    chat.go.set()
+    for got in (replies, await model.aask(["a", "slow"], timeout=1)):
+        assert [r.text for r in got] == ["A", ""]
+        assert (got[1].error, got[1].failure) == ("TimeoutError", "transient")
+
+
+async def test_a_call_given_up_is_cancelled():
+    cancelled = []
+
+    class Told(Slow):
+        async def _agenerate(self, messages, **kwargs):
+            try:
+                await super()._agenerate(messages, **kwargs)
+            except asyncio.CancelledError:
+                cancelled.append(messages[-1].text)
+                raise
+
+    await as_language_model(Told()).aask(["slow"], timeout=0.01)
+    await asyncio.sleep(0)
+    assert cancelled == ["slow"]
 
 
 def test_an_answer_in_blocks_is_read_as_their_text():

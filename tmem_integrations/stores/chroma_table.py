@@ -175,15 +175,16 @@ class ChromaTable:
         self._is_outdated = True
 
     def scrub(self) -> None:
-        """Push deleted rows out of Chroma's log, then out of the files."""
-        if self._after_flush is None:
-            return
+        """Push deleted rows out of Chroma's log, then out of the files. A server's files only its owner can
+        rewrite, with `chroma vacuum`.
+        """
         with chroma_errors(self._where):
             _, collection = self._open()
             # Writes that change nothing: the log is cut once it holds more than the threshold.
             nothing = [f"tmem-no-such-message-{n}" for n in range(SYNC_THRESHOLD + 1)]
             collection.delete(ids=nothing)
-        self._after_flush()
+        if self._after_flush is not None:
+            self._after_flush()
 
     def close(self) -> None:
         """Release it. Closing twice is fine."""

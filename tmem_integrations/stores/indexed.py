@@ -20,18 +20,19 @@ from tmem_integrations.errors import (
     InputError,
     MessageError,
     StoreError,
-    StoreMismatchError,
 )
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.protocols import HistoryView, IngestReport, Vectors
 from tmem_integrations.stores.check import find_problems
+from tmem_integrations.stores.compatibility import (
+    check_vectors,
+    is_same_space,
+    require_same_space,
+)
+from tmem_integrations.stores.ingest import write_batch
 from tmem_integrations.stores.replica import Replica
-from tmem_integrations.stores.rows import Row
-from tmem_integrations.stores.table import Manifest, Table
+from tmem_integrations.stores.table import Table
 from tmem_integrations.stores.view import IndexedView
-
-# Vectors pass through float32 on their way to the database and back.
-_SAME_VECTOR = 1e-6
 
 Item = TypeVar("Item")
 
@@ -123,7 +124,8 @@ class IndexedStore:
             for batch in _batches(latest.values(), self._table.batch_size):
                 part = [messages[index] for index in batch]
                 try:
-                    report += self._put(part, None if checked is None else checked[batch])
+                    chosen = None if checked is None else checked[batch]
+                    report += write_batch(self._table, self._replica, part, chosen)
                 except StoreError as error:
                     raise self._explain(error, done, part, len(latest)) from error
                 done.extend(message.id for message in part)
@@ -233,54 +235,6 @@ class IndexedStore:
                 vectors[index] = found[one]
         return vectors
 
-    def _put(self, messages: Sequence[Message], vectors: Vectors | None) -> IngestReport:
-        """Write one batch of messages with distinct ids."""
-        legs, dimension = self._replica.legs, self._replica.manifest.dimension
-        known = [m.id for m in messages if m.id in legs]
-        stored = self._table.read(known) if known else {}
-        kept = self._table.read_vectors(known) if known and vectors is not None else {}
-        changed: list[int] = []
-        for index, message in enumerate(messages):
-            old = stored.get(message.id)
-            vector = kept.get(message.id)
-            same_vector = vectors is None or (
-                vector is not None
-                and bool(np.allclose(vector, vectors[index], rtol=0, atol=_SAME_VECTOR))
-            )
-            if old is None or old.message != message or not same_vector:
-                changed.append(index)
-        replaces = [messages[index].id in stored for index in changed]
-        if changed:
-            with self._replica.write(leaves_remains=any(replaces)) as version:
-                rows = self._number([messages[index] for index in changed], version)
-                width = dimension or 1
-                new = (
-                    np.zeros((len(rows), width), np.float32)
-                    if vectors is None
-                    else vectors[changed]
-                )
-                self._table.write(rows, new, replaces)
-                legs.put(rows)
-        n_updated = sum(replaces)
-        return IngestReport(
-            added=len(changed) - n_updated,
-            updated=n_updated,
-            unchanged=len(messages) - len(changed),
-        )
-
-    def _number(self, messages: Sequence[Message], version: int) -> list[Row]:
-        """Give new messages the next arrival numbers; those that are there keep theirs."""
-        legs = self._replica.legs
-        arrival = legs.next_arrival
-        rows = []
-        for message in messages:
-            if message.id in legs:
-                rows.append(Row(message, legs.arrival(message.id), version))
-            else:
-                rows.append(Row(message, arrival, version))
-                arrival += 1
-        return rows
-
     def _explain(
         self, error: StoreError, done: Sequence[str], part: Sequence[Message], n_messages: int
     ) -> IngestError:
@@ -297,45 +251,21 @@ class IndexedStore:
         )
 
     def _adopt(self, model: str | None, dimension: int | None) -> None:
-        """Check what the caller embeds with against what the store was built with."""
-        kept = self._replica.manifest
-        same_model = model is None or model == kept.model
-        same_dimension = dimension is None or dimension == kept.dimension
-        if same_model and same_dimension:
-            return
-        if len(self._replica.legs) == 0:
-            if not self.read_only:
-                self._start_over(model, dimension)
-            return
-        unnamed = kept.model is None and kept.dimension is not None
-        if not same_dimension or not unnamed:
-            raise StoreMismatchError(
-                f"Store {self.name} was built {_describe(kept.model, kept.dimension)}, but it is opened "
-                f"{_describe(model, dimension)}; rebuild it or pass the same model."
-            )
-
-    def _start_over(self, model: str | None, dimension: int | None) -> None:
-        version = self._replica.manifest.version + 1
-        self._replica.start_over(Manifest(version=version, model=model, dimension=dimension))
+        """Take what the caller embeds with as the store's own while it is empty, else compare them."""
+        if len(self._replica.legs):
+            require_same_space(self.name, self._replica.manifest, model, dimension)
+        elif not self.read_only and not is_same_space(self._replica.manifest, model, dimension):
+            self._replica.start_over(model, dimension)
 
     def _check_vectors(self, n_messages: int, vectors: Vectors | None) -> Vectors | None:
         if vectors is None or n_messages == 0:
             return None
-        checked = np.asarray(vectors, dtype=np.float32)
-        if checked.ndim != 2 or len(checked) != n_messages or checked.shape[1] == 0:
-            raise InputError(
-                f"vectors must have shape ({n_messages}, d), one row per message, got {checked.shape}."
-            )
-        if not np.isfinite(checked).all():
-            raise InputError("vectors must be finite; a text without content has a zero vector.")
+        checked = check_vectors(vectors, n_messages)
         kept, dimension = self._replica.manifest, checked.shape[1]
         if kept.dimension is None and len(self._replica.legs) == 0:
-            self._start_over(kept.model, dimension)
-        elif kept.dimension != dimension:
-            raise StoreMismatchError(
-                f"Store {self.name} was built {_describe(kept.model, kept.dimension)}, but these "
-                f"embeddings have {dimension} d; rebuild it or pass the same model."
-            )
+            self._replica.start_over(kept.model, dimension)
+        else:
+            require_same_space(self.name, kept, None, dimension)
         return checked
 
     def _refresh(self) -> None:
@@ -350,14 +280,6 @@ class IndexedStore:
         self._require_open()
         if self.read_only:
             raise StoreError(f"Store {self.name} is open for reading only; open it to write.")
-
-
-def _describe(model: str | None, dimension: int | None) -> str:
-    if model is None and dimension is None:
-        return "without embeddings"
-    if dimension is None:
-        return f"with {model}"
-    return f"with {model or 'embeddings'} ({dimension} d)"
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

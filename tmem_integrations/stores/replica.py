@@ -75,9 +75,11 @@ class Replica:
             finally:
                 self._being_written = None
 
-    def start_over(self, manifest: Manifest) -> None:
+    def start_over(self, model: str | None, dimension: int | None) -> None:
         """Give an empty table another model or dimension."""
         with self.lock:
+            version = self.manifest.version + 1
+            manifest = Manifest(version=version, model=model, dimension=dimension)
             self._table.start_over(manifest)
             self.manifest = manifest
 

@@ -124,6 +124,14 @@ def test_a_store_that_failed_to_open_does_not_keep_the_folder_locked(folder):
     ChromaStore.open(folder, model="tiny").close()
 
 
+def test_a_store_nobody_holds_any_more_does_not_keep_the_folder_locked(folder):
+    store = ChromaStore.open(folder)
+    store.upsert([said("m1")])
+    del store
+    with ChromaStore.open(folder) as store:
+        assert len(store) == 1
+
+
 def test_a_reader_may_not_write(folder):
     ChromaStore.open(folder).close()
     with ChromaStore.open(folder, read_only=True) as store:

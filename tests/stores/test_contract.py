@@ -350,6 +350,50 @@ def test_readers_may_ask_while_a_writer_writes(store):
     assert len(found(store, "plan")) == 300
 
 
+def test_two_threads_may_add_at_once(store):
+    def add(name):
+        for n in range(10):
+            store.upsert([said(f"{name}{n}", "plan")])
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found(store, "plan")) == 30
+    assert store.check() == ()
+
+
+@pytest.mark.parametrize("texts", [[], ["👍", "+1"], ["", ""]])
+def test_a_history_without_words_matches_no_question(store, texts):
+    store.upsert([said(f"m{n}", text) for n, text in enumerate(texts)])
+    assert found(store, "what was decided about kubernetes?") == found(store, "") == []
+
+
+def test_a_word_no_message_contains_matches_nothing(store):
+    store.upsert([said("m1", "ship"), said("m2", "plan")])
+    assert found(store, "kubernetes") == []
+
+
+def test_a_word_in_half_of_a_small_history_finds_its_messages(store):
+    store.upsert([said("m1", "ship"), said("m2", "ship"), said("m3", "plan"), said("m4", "lunch")])
+    assert found(store, "ship") == ["m1", "m2"]
+
+
+def test_the_only_message_is_found_by_its_words(store):
+    store.upsert([said("m1", "rollback friday")])
+    assert found(store, "rollback") == ["m1"]
+
+
+@pytest.mark.parametrize(
+    "question", ["@ann", "#ops", "v1.2.3", "ERR_42", "👍", "上线", "ROLLBACK friday?"]
+)
+def test_names_versions_emoji_and_any_script_can_be_asked_for(store, question):
+    text = "Hi @ann, see #ops: v1.2.3 fails with ERR_42 👍🏽 周五晚上上线新版本. The rollback is Friday"
+    store.upsert([said("m1", text), said("m2", "lunch")])
+    assert found(store, question) == ["m1"]
+
+
 def test_the_legs_agree_with_the_rows_after_any_change(store):
     store.upsert([said(f"m{n}", f"plan {n}", n) for n in range(9)], np.eye(9, dtype=np.float32))
     store.upsert([said("m3", "edited")])

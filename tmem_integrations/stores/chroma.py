@@ -165,6 +165,9 @@ class ChromaStore(IndexedStore):
         """Open the store in a collection of a client of yours, or make it there. The client stays open
         when the store is closed.
 
+        A client of a folder goes on reading vectors from memory when another process writes there; where
+        that may be, use `open`.
+
         Raises:
             StoreMismatchError: If it was built with another model, dimension or schema.
             StoreError: If the collection holds something else.

@@ -28,11 +28,11 @@ _WIDE = 140
 _LINE_LENGTH = 160
 _NEXT = """
 Next:
-  tmem demo "Where and when is the team dinner?" --as wei    another question
-  tmem demo --save demo.jsonl                                this history as a file
-  tmem import demo.jsonl --into team/                        a folder to ask again and again
-  tmem show "When do we launch?" --in team/                  the forest of your own chat
-  tmem ask  "When do we launch?" --in team/                  the text that goes into a prompt
+  tmem demo "Where and when is the team dinner?" --as wei   ask something else
+  tmem demo --save demo.jsonl                               this history as a file
+  tmem import demo.jsonl --into team/                       or your own chat
+  tmem show "When do we launch?" --in team/                 the forest
+  tmem ask "When do we launch?" --in team/                  the text for a prompt
 """
 
 

@@ -124,7 +124,7 @@ def answer_question(
         return _empty(query, log, _why_empty(query, n_messages, unknown_channels))
     windows = yield from _windows(anchors, matches, config, log)
     evidence = _evidence(windows, config, log)
-    forest = _forest(evidence, log)
+    forest = _forest(evidence, [m for w in windows for m in w.messages], log)
     df = yield from frequencies(text)
     df_forest = yield from frequencies(" ".join(node.message.text for node in forest))
     n_messages = yield from count()
@@ -229,9 +229,9 @@ def _evidence(
     return evidence
 
 
-def _forest(evidence: Sequence[Evidence], log: Recorder) -> Forest:
+def _forest(evidence: Sequence[Evidence], around: Sequence[Message], log: Recorder) -> Forest:
     with log.stage("forest", taken=len(evidence)) as record:
-        forest = grow_forest(evidence, choose_parents(evidence))
+        forest = grow_forest(evidence, choose_parents(evidence, around))
         record.kept = len(forest)
         record.notes["trees"] = len(forest.roots)
     return forest

@@ -1,0 +1,213 @@
+"""Figures of the linker on conversations that its tables have not seen.
+
+    python -m tmem_integrations.evaluation.linker_validation RELATIONS.jsonl --data DIR
+
+Relations: accuracy on labelled pairs, held out by conversation and by source. Parents: of human replies
+and in chains of states, both tables fitted without the conversation at hand. What a message replies to
+is never seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tmem_integrations.evaluation.linker_chains import count_chains
+from tmem_integrations.evaluation.linker_corpus import (
+    Corpus,
+    Listing,
+    Pair,
+    chain_listings,
+    load_chains,
+    load_corpus,
+    load_pairs,
+    reply_listings,
+)
+from tmem_integrations.evaluation.linker_fit import (
+    CHAIN_COPIES,
+    Choices,
+    choices_of,
+    fit_parent,
+    fit_relation,
+    measure_pair,
+)
+from tmem_integrations.linking.links import NO_PARENT, Link, link_utterances
+from tmem_integrations.linking.models import RELATIONS, Models
+
+Row = dict[str, float]
+
+
+def predict_held_out(
+    rows: Sequence[Row], pairs: Sequence[Pair], groups: Sequence[str], *, trust: float = 1.0
+) -> list[str]:
+    """Label each pair by a model that saw none of its group.
+
+    Args:
+        rows: Features of each pair.
+        pairs: Labelled.
+        groups: What is held out together, such as the conversation of each pair.
+        trust: In the prior.
+    """
+    guesses = [""] * len(pairs)
+    for group in sorted(set(groups)):
+        kept = [i for i, name in enumerate(groups) if name != group]
+        labels = [pairs[i].label for i in kept]
+        model = fit_relation([rows[i] for i in kept], labels, trust=trust)
+        for i, name in enumerate(groups):
+            if name == group:
+                chances = model.probabilities({k: np.array(v) for k, v in rows[i].items()})
+                guesses[i] = RELATIONS[int(chances.argmax())]
+    return guesses
+
+
+def relation_line(title: str, guesses: Sequence[str], pairs: Sequence[Pair]) -> str:
+    """Accuracy over all, hard and others; all / hard per source; recall per relation."""
+    labels = np.array([p.label for p in pairs])
+    sources = np.array([p.source for p in pairs])
+    hard = np.array([p.hard for p in pairs])
+    right = np.array(guesses) == labels
+    by_source = [
+        f"{source} {right[own].mean():.2f}/{right[own & hard].mean():.2f}"
+        for source in sorted(set(sources.tolist()))
+        for own in [sources == source]
+    ]
+    recalls = "/".join(f"{right[labels == relation].mean():.2f}" for relation in RELATIONS)
+    return (
+        f"{title:50s} all {right.mean():.3f} hard {right[hard].mean():.3f}"
+        f" other {right[~hard].mean():.3f} | {' '.join(by_source)} | recall U/E/N {recalls}"
+    )
+
+
+def parent_line(title: str, listings: Sequence[Listing], guesses: Sequence[Sequence[int]]) -> str:
+    """Right parents among children, roots found among roots, children made roots."""
+    truth = np.array([p for one in listings for p in one.parents])
+    guess = np.array([g for one in guesses for g in one])
+    first = np.array([i == 0 for one in listings for i in range(len(one.ids))])
+    child, root = truth >= 0, (truth == NO_PARENT) & ~first
+    return (
+        f"{title:50s} parent {np.mean(guess[child] == truth[child]):.3f} (n={child.sum()})"
+        f" roots found {np.mean(guess[root] == NO_PARENT):.3f} (n={root.sum()})"
+        f" children made roots {np.mean(guess[child] == NO_PARENT):.3f}"
+    )
+
+
+def previous_or_addressed(listing: Listing, corpus: Corpus) -> list[int]:
+    """Baseline: the last message by the nick that the text begins with, else the previous one."""
+    authors = [(corpus.messages[i].author or "").lower() for i in listing.ids]
+    chosen: list[int] = []
+    for child, message in enumerate(listing.ids):
+        text = corpus.messages[message].text
+        heads = {text.split(mark)[0].strip().lower() for mark in ":, "} - {""}
+        by = [i for i in range(child) if authors[i] in heads]
+        chosen.append(by[-1] if by else child - 1)
+    return chosen
+
+
+def link_listing(listing: Listing, corpus: Corpus, models: Models) -> tuple[Link, ...]:
+    """Links of one list."""
+    around = corpus.conversation(listing.ids)
+    utterances = [around.utterances[i] for i in listing.ids]
+    return link_utterances(utterances, around.context, models=models)
+
+
+def link_held_out(
+    corpus: Corpus,
+    pairs: Sequence[Pair],
+    rows: Sequence[Row],
+    groups: Mapping[str, Sequence[Listing]],
+    copies: Mapping[str, int],
+) -> dict[str, list[tuple[Link, ...]]]:
+    """Links of each list by tables that saw nothing of its channel.
+
+    Args:
+        corpus: Messages.
+        pairs: Labelled.
+        rows: Features of each.
+        groups: Name to lists.
+        copies: Name to how often its lists count in the fit; 1 where absent.
+    """
+    fitting: list[tuple[str, Choices]] = [
+        (one.channel, choices)
+        for name, listings in groups.items()
+        for one in listings
+        for choices in [choices_of(one, corpus)] * copies.get(name, 1)
+    ]
+    channels = {one.channel for listings in groups.values() for one in listings}
+    models = {channel: _fit_without(channel, pairs, rows, fitting) for channel in sorted(channels)}
+    return {
+        name: [link_listing(one, corpus, models[one.channel]) for one in listings]
+        for name, listings in groups.items()
+    }
+
+
+def _fit_without(
+    channel: str, pairs: Sequence[Pair], rows: Sequence[Row], fitting: Sequence[tuple[str, Choices]]
+) -> Models:
+    seen = [i for i, pair in enumerate(pairs) if pair.channel != channel]
+    relation = fit_relation([rows[i] for i in seen], [pairs[i].label for i in seen])
+    return Models(relation, fit_parent([c for where, c in fitting if where != channel]))
+
+
+def validate_relations(corpus: Corpus, pairs: Sequence[Pair]) -> list[str]:
+    """Lines on the labelled pairs: as shipped, and without the prior."""
+    rows = [measure_pair(pair, corpus) for pair in pairs]
+    channels, sources = [p.channel for p in pairs], [p.source for p in pairs]
+    return [
+        relation_line(
+            f"{name}, held out by {by}", predict_held_out(rows, pairs, groups, trust=trust), pairs
+        )
+        for name, trust in (("relations", 1.0), ("relations without prior", 0.0))
+        for groups, by in ((channels, "conversation"), (sources, "source"))
+    ]
+
+
+def validate_links(
+    corpus: Corpus, pairs: Sequence[Pair], questions: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Lines on parents and chains."""
+    groups = {
+        "replies, 36 messages": reply_listings(corpus),
+        "replies, 100 messages": reply_listings(corpus, size=100, seed=1),
+        "chains": chain_listings(corpus, questions),
+    }
+    rows = [measure_pair(pair, corpus) for pair in pairs]
+    links = link_held_out(corpus, pairs, rows, groups, {"chains": CHAIN_COPIES})
+    lines: list[str] = []
+    for name, listings in groups.items():
+        guesses = [
+            [NO_PARENT if x.parent is None else x.parent for x in one] for one in links[name]
+        ]
+        simple = [previous_or_addressed(one, corpus) for one in listings]
+        lines.append(parent_line(f"{name}: previous or addressed", listings, simple))
+        lines.append(parent_line(f"{name}: linker", listings, guesses))
+    hits: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    for question, one, found in zip(questions, groups["chains"], links["chains"], strict=True):
+        more_hits, more_totals = count_chains(question, one.ids, found)
+        hits.update(more_hits)
+        totals.update(more_totals)
+    return lines + [f"{k:45s} {hits[k] / n:.3f} ({hits[k]}/{n})" for k, n in totals.items()]
+
+
+def main() -> None:
+    """Read the arguments, print the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("relations", type=Path, help="labelled pairs, JSONL")
+    parser.add_argument("--data", type=Path, required=True, help="holds <source>/messages.jsonl")
+    arguments = parser.parse_args()
+    corpus = load_corpus(arguments.data)
+    pairs = load_pairs(arguments.relations, corpus)
+    print(*validate_relations(corpus, pairs), sep="\n")
+    questions = load_chains(arguments.data / "gold" / "evidence.jsonl")
+    print(*validate_links(corpus, pairs, questions), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Links: one parent per message, and what it does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmem_integrations.linking.context import Context
+from tmem_integrations.linking.features import FloatArray, pair_features
+from tmem_integrations.linking.listing import candidate_features, opening_features
+from tmem_integrations.linking.models import (
+    RELATIONS,
+    Models,
+    RelationModel,
+    load_models,
+    softmax,
+)
+from tmem_integrations.linking.utterance import Utterance
+
+NO_PARENT: Final = -1
+
+
+class Link(NamedTuple):
+    """A message's place.
+
+    Attributes:
+        parent: Index of its parent in the list, lower than its own; None for the root of a new tree.
+        updates: Whether it is an UPDATE of its parent rather than an EXPAND.
+        confidence: Probability of this parent with this relation (of no parent for a root), 0 to 1.
+    """
+
+    parent: int | None
+    updates: bool
+    confidence: float
+
+
+def link_utterances(
+    utterances: Sequence[Utterance],
+    context: Context,
+    *,
+    models: Models | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    known: Mapping[int, int] | None = None,
+) -> tuple[Link, ...]:
+    """Give each message at most one earlier parent.
+
+    Args:
+        utterances: The n messages of one partition in time order.
+        context: Of the conversation they come from.
+        models: Those of the package when None.
+        allowed: (n, n) whether earlier i may be the parent of later j; all may when None.
+        known: Child to parent where the parent is known; the models then say the relation only.
+
+    Returns:
+        A link for each message, in order.
+    """
+    if not utterances:
+        return ()
+    relation, parent = models or load_models()
+    pairs = pair_features(utterances, context)
+    scores, opening = parent.scores(
+        pairs | candidate_features(utterances, pairs), opening_features(pairs)
+    )
+    n = len(utterances)
+    earlier = np.triu(np.ones((n, n), dtype=np.bool_), 1)
+    scores = np.where(earlier if allowed is None else earlier & allowed, scores, -np.inf)
+    chance = softmax(np.column_stack([scores.T, opening]))
+    parents, chances = _most_likely(chance, known or {})
+    updates, shares = _kinds(pairs, parents, relation)
+    return tuple(
+        Link(None, False, p) if i == NO_PARENT else Link(i, update, p * share)
+        for i, p, update, share in zip(
+            parents.tolist(), chances.tolist(), updates.tolist(), shares.tolist(), strict=True
+        )
+    )
+
+
+def relate_utterances(
+    earlier: Utterance, later: Utterance, context: Context, model: RelationModel | None = None
+) -> dict[str, float]:
+    """Probabilities of UPDATE, EXPAND and NONE for one pair."""
+    pairs = {name: grid[0, 1] for name, grid in pair_features([earlier, later], context).items()}
+    model = model or load_models().relation
+    return dict(zip(RELATIONS, model.probabilities(pairs).tolist(), strict=True))
+
+
+def _most_likely(
+    chance: FloatArray, known: Mapping[int, int]
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """(n,) parent of each message, NO_PARENT for none, and how likely it is.
+
+    Args:
+        chance: (n, n + 1) by child: probability of each candidate, then of none.
+        known: Child to parent where that is certain.
+    """
+    n = len(chance)
+    parents = np.argmax(chance, axis=1)
+    chances = chance[np.arange(n), parents]
+    parents[parents == n] = NO_PARENT
+    for child, parent in known.items():
+        parents[child], chances[child] = parent, 1.0
+    return parents, chances
+
+
+def _kinds(
+    pairs: Mapping[str, FloatArray], parents: NDArray[np.intp], model: RelationModel
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """(n,) whether UPDATE is likelier than EXPAND, and its share (or that of EXPAND) of both."""
+    children = np.arange(len(parents))
+    chosen = {name: pairs[name][parents, children] for name in model.standard.names}
+    kinds = model.probabilities(chosen)
+    update, expand = kinds[:, RELATIONS.index("UPDATE")], kinds[:, RELATIONS.index("EXPAND")]
+    return update >= expand, np.maximum(update, expand) / (update + expand)

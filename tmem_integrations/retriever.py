@@ -9,26 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, tzinfo
 from os import PathLike
-from typing import Any, Self, overload
+from typing import Any, Self
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document
-from langchain_core.prompts import BasePromptTemplate
-from langchain_core.retrievers import BaseRetriever as LangChainRetriever
-from langchain_core.runnables.config import RunnableConfig, patch_config, set_config_context
-from langchain_core.runnables.utils import coro_with_context
-from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
-from llama_index.core.callbacks import CallbackManager
-from llama_index.core.prompts import BasePromptTemplate as LlamaIndexPrompt
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
-from llama_index.core.settings import Settings
-from pydantic import ConfigDict, Field, PrivateAttr
+from llama_index.core.schema import BaseNode, NodeWithScore
+from pydantic import Field
 
 from tmem_integrations.access import AccessLike
-from tmem_integrations.bridges.documents import messages_from_documents, to_documents, to_nodes
+from tmem_integrations.bridges.documents import (
+    Piece,
+    messages_from_documents,
+    pieces_of_forest,
+)
+from tmem_integrations.bridges.dual import DualRetriever
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import FILTERS, LIMITS, check_keywords, narrow
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
@@ -46,7 +39,7 @@ Names = str | frozenset[str]
 _OF_THIS_PROCESS = ("memory", "callback_manager", "object_map")
 
 
-class TemporalForestRetriever(LangChainRetriever, LlamaIndexRetriever):
+class TemporalForestRetriever(DualRetriever):
     """Answers a question with a small forest of original messages (TEF).
 
     `invoke` and `ainvoke` are LangChain's, `retrieve` and `aretrieve` LlamaIndex's; both give one
@@ -75,8 +68,6 @@ class TemporalForestRetriever(LangChainRetriever, LlamaIndexRetriever):
         ConfigError: If a limit is not positive.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-
     memory: TemporalMemory = Field(exclude=True, repr=False)
     max_messages: int | None = None
     max_tokens: int | None = None
@@ -89,13 +80,6 @@ class TemporalForestRetriever(LangChainRetriever, LlamaIndexRetriever):
     topics: Names | None = None
     after: Time | None = None
     before: Time | None = None
-
-    # What LlamaIndex's base class keeps; its __init__ does not run under pydantic's.
-    callback_manager: CallbackManager = Field(
-        default_factory=lambda: Settings.callback_manager, exclude=True, repr=False
-    )
-    object_map: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
-    _verbose: bool = PrivateAttr(default=False)
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -271,52 +255,14 @@ class TemporalForestRetriever(LangChainRetriever, LlamaIndexRetriever):
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields}
 
-    # LangChain
+    def _find(self, question: str, **filters: Any) -> list[Piece]:
+        return self._pieces(self.retrieve_forest(question, **filters))
 
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **filters: Any
-    ) -> list[Document]:
-        filters.pop("verbose", None)  # LangChain's own keyword for `invoke`
-        # A model asked on the way inherits this config, so it appears under the retriever's run.
-        child = patch_config(None, callbacks=run_manager.get_child())
-        with set_config_context(child) as context:
-            retrieval = context.run(self.retrieve_forest, query, **filters)
-        return to_documents(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
+    async def _afind(self, question: str, **filters: Any) -> list[Piece]:
+        return self._pieces(await self.aretrieve_forest(question, **filters))
 
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **filters: Any
-    ) -> list[Document]:
-        filters.pop("verbose", None)
-        child = patch_config(None, callbacks=run_manager.get_child())
-        with set_config_context(child) as context:
-            retrieval = await coro_with_context(self.aretrieve_forest(query, **filters), context)
-        return to_documents(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
-
-    # LlamaIndex
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        retrieval = self.retrieve_forest(query_bundle.query_str)
-        return to_nodes(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
-
-    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        retrieval = await self.aretrieve_forest(query_bundle.query_str)
-        return to_nodes(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
-
-    # Both
-
-    @overload  # type: ignore[override]  # bare, the frameworks disagree on what it answers
-    def get_prompts(self, config: None = None) -> dict[str, LlamaIndexPrompt]: ...
-
-    @overload
-    def get_prompts(self, config: RunnableConfig) -> list[BasePromptTemplate[Any]]: ...
-
-    def get_prompts(
-        self, config: RunnableConfig | None = None
-    ) -> dict[str, LlamaIndexPrompt] | list[BasePromptTemplate[Any]]:
-        """The one name that both frameworks own: bare it is LlamaIndex's, with a config LangChain's."""
-        if config is None:
-            return LlamaIndexRetriever.get_prompts(self)
-        return LangChainRetriever.get_prompts(self, config)
+    def _pieces(self, retrieval: Retrieval) -> list[Piece]:
+        return pieces_of_forest(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By the folder of the store; the copy reads it, since a folder has one writer at a time.
@@ -340,10 +286,6 @@ class TemporalForestRetriever(LangChainRetriever, LlamaIndexRetriever):
         }
         kept = {k: v for k, v in self._arguments().items() if k not in _OF_THIS_PROCESS}
         return _reopen, (type(self), folder, parts, kept)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """A copy over the same memory: frameworks deep-copy retrievers, a store cannot be."""
-        return self.model_copy()
 
 
 def _reopen(

@@ -4,8 +4,13 @@ import pytest
 from langchain_core.documents import Document
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from tmem_integrations.bridges.documents import messages_from_documents
+from tmem_integrations.bridges.documents import messages_from_documents, pieces_of_forest
 from tmem_integrations.errors import MessageError
+from tmem_integrations.messages import Message, Query
+from tmem_integrations.pipeline import Retrieval
+from tmem_integrations.stages.evidence import Label
+from tmem_integrations.stages.forest import Forest, Node, Relation
+from tmem_integrations.trace import Trace
 
 NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KNOWN = {"author": "Ann", "channel": "ops", "timestamp": "2026-03-02T09:00:00Z"}
@@ -106,3 +111,44 @@ def test_a_mapped_key_that_some_documents_lack_is_unknown_there():
 def test_what_is_no_document_is_refused():
     with pytest.raises(MessageError, match="LangChain Document or a LlamaIndex node, got dict"):
         messages_from_documents([{"text": "hi"}])
+
+
+def forest_of(*scores):
+    """One tree per score, each a root alone."""
+    nodes = tuple(
+        Node(
+            Message(id=f"m{i}", text="hi", sent_at=NINE), Label.KEY, s, None, Relation.ROOT, 1.0, 0
+        )
+        for i, s in enumerate(scores)
+    )
+    texts = tuple(f"tree {i}" for i in range(len(scores)))
+    return Retrieval(Query(text="q"), Forest(nodes), "whole", texts, 3, (), (), Trace())
+
+
+class Words:
+    def count(self, text):
+        return len(text.split())
+
+
+def test_a_tree_scores_its_share_of_the_best_message():
+    pieces = pieces_of_forest(forest_of(2.0, 8.0, -1.0), per_tree=True, counter=Words())
+    assert [piece.score for piece in pieces] == [2 / 8, 8 / 8, 0.0]
+
+
+@pytest.mark.parametrize("best", [0.0, -3.0])
+def test_trees_score_one_where_no_message_has_a_positive_score(best):
+    pieces = pieces_of_forest(forest_of(best, best - 1), per_tree=True, counter=Words())
+    assert [piece.score for piece in pieces] == [1.0, 1.0]
+
+
+def test_a_tree_has_its_own_messages_and_tokens():
+    _, second = pieces_of_forest(forest_of(1.0, 1.0), per_tree=True, counter=Words())
+    assert second.text == "tree 1"
+    assert second.metadata["message_ids"] == ["m1"]
+    assert [node["number"] for node in second.metadata["nodes"]] == [2]
+    assert (second.metadata["n_tokens"], second.metadata["trees"]) == (2, 1)
+
+
+def test_as_a_whole_a_forest_is_one_piece():
+    (piece,) = pieces_of_forest(forest_of(1.0, 2.0), per_tree=False, counter=Words())
+    assert (piece.text, piece.score, piece.metadata["trees"]) == ("whole", 1.0, 2)

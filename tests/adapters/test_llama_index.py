@@ -223,6 +223,7 @@ def test_a_question_is_a_span_with_start_and_end(retriever, dispatched):
     retriever.retrieve(QUESTION)
     assert notes.seen == start_and_end("retrieve")
     assert [span.id_.partition("-")[0] for span in spans.completed_spans] == [
+        "TemporalForestRetriever._find",
         "TemporalForestRetriever._retrieve",
         "TemporalForestRetriever.retrieve",
     ]
@@ -233,6 +234,7 @@ async def test_an_async_question_is_a_span_with_start_and_end(retriever, dispatc
     await retriever.aretrieve(QUESTION)
     assert notes.seen == start_and_end("aretrieve")
     assert [span.id_.partition("-")[0] for span in spans.completed_spans] == [
+        "TemporalForestRetriever._afind",
         "TemporalForestRetriever.aretrieve",
     ]
 

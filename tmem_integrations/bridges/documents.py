@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextN
 
 from tmem_integrations.errors import MessageError
 from tmem_integrations.messages import Message
-from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.protocols import TokenCounter
 
 if TYPE_CHECKING:
@@ -126,71 +125,75 @@ def _derived_id(text: str, metadata: Mapping[str, Any]) -> str:
     return f"doc-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
-def to_documents(
-    retrieval: Retrieval, *, per_tree: bool = False, counter: TokenCounter | None = None
-) -> list[Document]:
-    """A forest as LangChain documents.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of an answer, before it is a document or a node.
 
-    Without `per_tree` there is always exactly one; that of an empty result says so and why, since a
-    chain that reads "no matching messages" answers better than one that reads nothing.
+    Attributes:
+        id: The same for the same content.
+        text: What a model reads.
+        metadata: JSON values only.
+        score: From 0 to 1, 1 for the best piece of the answer.
+    """
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    score: float
+
+
+def to_document(piece: Piece) -> Document:
+    """A piece for LangChain."""
+    return Document(id=piece.id, page_content=piece.text, metadata=piece.metadata)
+
+
+def to_node(piece: Piece) -> NodeWithScore:
+    """A piece for LlamaIndex. Metadata stays out of what models and embedders read."""
+    hidden = list(piece.metadata)
+    node = TextNode(
+        id_=piece.id,
+        text=piece.text,
+        metadata=piece.metadata,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=hidden,
+    )
+    return NodeWithScore(node=node, score=piece.score)
+
+
+def pieces_of_forest(retrieval: Retrieval, *, per_tree: bool, counter: TokenCounter) -> list[Piece]:
+    """What a retriever gives for a forest.
+
+    As a whole it is always exactly one piece; that of an empty result says so and why, since a chain
+    that reads "no matching messages" answers better than one that reads nothing.
 
     Args:
         retrieval: The answer to a question.
-        per_tree: One document per tree instead, and none for an empty result.
+        per_tree: One piece per tree instead, and none for an empty result. Its score is that of its
+            best message, as a share of the best one in the whole answer.
         counter: Counts the tokens of a tree.
     """
-    return [
-        Document(id=_forest_id(metadata), page_content=text, metadata=metadata)
-        for text, metadata, _ in _parts(retrieval, per_tree, counter)
-    ]
-
-
-def to_nodes(
-    retrieval: Retrieval, *, per_tree: bool = False, counter: TokenCounter | None = None
-) -> list[NodeWithScore]:
-    """`to_documents` for LlamaIndex. Metadata stays out of what models and embedders read.
-
-    The score is that of the best message, as a share of the best one in the whole answer: 1 for the
-    best tree, 0 for an empty result.
-    """
-    nodes = []
-    for text, metadata, score in _parts(retrieval, per_tree, counter):
-        hidden = list(metadata)
-        node = TextNode(
-            id_=_forest_id(metadata),
-            text=text,
-            metadata=metadata,
-            excluded_llm_metadata_keys=hidden,
-            excluded_embed_metadata_keys=hidden,
-        )
-        nodes.append(NodeWithScore(node=node, score=score))
-    return nodes
-
-
-def _forest_id(metadata: Mapping[str, Any]) -> str:
-    """The same for the same messages, as a UUID because some vector stores take no other id."""
-    return str(uuid5(NAMESPACE_URL, "tmem:" + json.dumps(metadata["message_ids"])))
-
-
-def _parts(
-    retrieval: Retrieval, per_tree: bool, counter: TokenCounter | None
-) -> list[tuple[str, dict[str, Any], float]]:
-    """Text, metadata and score of each document."""
     whole = retrieval.metadata()
     if not per_tree:
         empty = f"No matching messages. {retrieval.trace.explanation or ''}".rstrip()
-        return [(retrieval.text or empty, whole, 1.0 if retrieval.forest.nodes else 0.0)]
-    count = (counter or default_counter()).count
-    best = max((node.score for node in retrieval.forest), default=0.0)
-    borders = [*retrieval.forest.roots, len(retrieval.forest)]
-    parts = []
+        return [_piece(retrieval.text or empty, whole, 1.0 if len(retrieval.forest) else 0.0)]
+    nodes = retrieval.forest.nodes
+    best = max((node.score for node in nodes), default=0.0)
+    borders = [*retrieval.forest.roots, len(nodes)]
+    pieces = []
     for text, (start, end) in zip(retrieval.tree_texts, pairwise(borders), strict=True):
-        metadata = whole | {
+        own = {
             "message_ids": whole["message_ids"][start:end],
             "nodes": whole["nodes"][start:end],
-            "n_tokens": count(text),
+            "n_tokens": counter.count(text),
             "trees": 1,
         }
-        top = max(node.score for node in retrieval.forest.nodes[start:end])
-        parts.append((text, metadata, min(max(top / best, 0.0), 1.0) if best > 0 else 1.0))
-    return parts
+        top = max(node.score for node in nodes[start:end])
+        # Scores of a lexical gate can all be zero or negative in a small history.
+        pieces.append(_piece(text, whole | own, max(top / best, 0.0) if best > 0 else 1.0))
+    return pieces
+
+
+def _piece(text: str, metadata: dict[str, Any], score: float) -> Piece:
+    # By the messages; as a UUID, because some vector stores take no other id.
+    own_id = uuid5(NAMESPACE_URL, "tmem:" + json.dumps(metadata["message_ids"]))
+    return Piece(str(own_id), text, metadata, score)

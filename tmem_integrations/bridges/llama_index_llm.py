@@ -92,8 +92,6 @@ def _usage(response: ChatResponse | CompletionResponse) -> UsageMetadata | None:
 class DispatchedEvents(BaseCallbackHandler):
     """Tells LlamaIndex's dispatcher of the calls of a LangChain model."""
 
-    run_inline = True  # in the caller's context, where the active span is known
-
     def __init__(self, name: str) -> None:
         self._name = name
         self._asked: dict[UUID, list[ChatMessage]] = {}

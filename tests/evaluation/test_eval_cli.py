@@ -86,7 +86,7 @@ def test_relations_stand_beside_always_expand(tmem, gold_folder):
     code, out, _ = tmem("eval", "relations", gold_folder, "--json")
     found = json.loads(out)["relations"]
     assert code == 0
-    assert [report["linker"] for report in found] == ["always EXPAND", "rules"]
+    assert [report["linker"] for report in found] == ["always EXPAND", "package"]
     assert found[0]["accuracy"] == 0.0
 
 
@@ -99,3 +99,37 @@ def test_a_model_without_key_is_one_sentence(tmem, gold_folder, monkeypatch):
     code, _, err = tmem("eval", "relations", gold_folder, "--model", "openai:some-model")
     assert code == 2
     assert "needs the key in OPENAI_API_KEY" in err
+
+
+def model():
+    """A chat model of LangChain that always answers the same."""
+    from langchain_core.language_models import FakeListChatModel
+
+    return FakeListChatModel(responses=["Monday. Final: Correct"])
+
+
+def test_a_run_answers_judges_and_goes_on(tmem, folder, tmp_path):
+    arguments = ("eval", "run", folder, "--into", tmp_path / "run", "--method", "recent",
+                 "--model", "python:test_eval_cli:model", "--json")  # fmt: skip
+    code, out, _ = tmem(*arguments)
+    assert (code, json.loads(out)["stages"]["judge"]["finished"]) == (0, 2)
+    judged = (tmp_path / "run" / "judge.jsonl").read_text().splitlines()
+    # q2 has no reference answer, so neither pattern nor model can judge it.
+    assert {r["key"]: r["correct"] for r in map(json.loads, judged)} == {"q1": True, "q2": None}
+    code, out, _ = tmem(*arguments)
+    assert {s["done_now"] for s in json.loads(out)["stages"].values()} == {0}
+
+
+def test_a_sound_run_passes_the_check(tmem, folder, tmp_path):
+    tmem("eval", "run", folder, "--into", tmp_path / "run", "--method", "recent")
+    code, out, err = tmem("eval", "check", tmp_path / "run", folder)
+    assert (code, out) == (0, "")
+    assert "whole and sound" in err
+
+
+def test_an_unfinished_run_fails_the_check(tmem, folder, tmp_path):
+    tmem("eval", "run", folder, "--into", tmp_path / "run", "--method", "recent")
+    (tmp_path / "run" / "compress.jsonl").unlink()
+    code, out, _ = tmem("eval", "check", tmp_path / "run", folder)
+    assert code == 1
+    assert "2 questions are not finished" in out

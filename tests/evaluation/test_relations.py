@@ -1,15 +1,18 @@
 """Links against what was read by hand."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tmem_integrations.errors import ImportFormatError
 from tmem_integrations.evaluation.model_linker import ModelLinker
 from tmem_integrations.evaluation.relations import (
     ConstantLinker,
-    RuleLinker,
+    PackageLinker,
     measure_relations,
     read_pairs,
 )
+from tmem_integrations.messages import Message
 from tmem_integrations.protocols import Reply
 
 
@@ -43,6 +46,18 @@ def test_a_pair_shares_a_partition_and_no_reply_link(pairs):
     assert pair.later.reply_to is None
 
 
+def test_surroundings_are_the_conversation_without_reply_links(write):
+    history = [
+        Message(id=f"ops/{i}", text="x", sent_at=datetime(2026, 3, 2, i, tzinfo=UTC), channel=c,
+                reply_to="ops/1", role="lead")
+        for i, c in ((2, "ops"), (1, "ops"), (3, "lunch"))
+    ]  # fmt: skip
+    ((pair, _),) = read_pairs(write("r.jsonl", [line()]), {"chat": history})
+    assert [m.id for m in pair.surroundings] == ["ops/1", "ops/2"]
+    assert pair.later.role == "lead"
+    assert all(m.reply_to is None for m in (*pair.surroundings, pair.later))
+
+
 def test_always_the_same_is_right_as_often_as_it_occurs(pairs):
     report = measure_relations(pairs, ConstantLinker("EXPAND"))
     assert report.accuracy() == 2 / 4
@@ -62,8 +77,8 @@ def test_each_kind_has_precision_and_recall(pairs):
     assert figures["confusion"]["NONE"] == {"UPDATE": 0, "EXPAND": 1, "NONE": 0, "unjudged": 0}
 
 
-def test_rules_judge_every_pair(pairs):
-    assert measure_relations(pairs, RuleLinker()).to_dict()["unjudged"] == 0
+def test_the_package_judges_every_pair(pairs):
+    assert measure_relations(pairs, PackageLinker()).to_dict()["unjudged"] == 0
 
 
 class Model:

@@ -14,6 +14,7 @@ from tmem_integrations.cli.output import print_json, progress_bar
 if TYPE_CHECKING:
     from tmem_integrations.evaluation.gate import GateReport
     from tmem_integrations.evaluation.relations import Linker
+    from tmem_integrations.messages import Message
 
 GoldData = Annotated[
     Path,
@@ -71,24 +72,27 @@ def relations(
 ) -> None:
     """How well two messages are linked: UPDATE, EXPAND or NONE.
 
-    Reads gold/relations.jsonl. The package's rules, or a model, beside always saying the same.
+    Reads gold/relations.jsonl, and the data sets beside it for what surrounds a pair. The package's
+    linker, and a model where given, beside always saying the same. The package's coefficients were
+    fitted on such pairs: what they are worth elsewhere, held-out figures tell.
 
     Example: [cyan]tmem eval relations ../shared/data[/cyan]
     """
     from tmem_integrations.evaluation.relations import (
         ConstantLinker,
-        RuleLinker,
+        PackageLinker,
         measure_relations,
         read_pairs,
     )
 
-    linkers: list[Linker] = [ConstantLinker("EXPAND"), RuleLinker()]
+    linkers: list[Linker] = [ConstantLinker("EXPAND"), PackageLinker()]
     llm = eval_options.read_model(model, base_url)
     if llm is not None:
         from tmem_integrations.evaluation.model_linker import ModelLinker
 
         linkers.append(ModelLinker(llm))
-    pairs = read_pairs(data / "gold" / "relations.jsonl")
+    histories = {path.parent.name: _messages(path) for path in data.glob("*/messages.jsonl")}
+    pairs = read_pairs(data / "gold" / "relations.jsonl", histories)
     reports = [measure_relations(pairs, linker) for linker in linkers]
     if as_json:
         print_json({"relations": [report.to_dict() for report in reports]})
@@ -97,3 +101,9 @@ def relations(
         from tmem_integrations.evaluation.tables import markdown_table
 
         print(markdown_table(*relations_rows(reports)))
+
+
+def _messages(path: Path) -> tuple[Message, ...]:
+    from tmem_integrations.evaluation.datasets.jsonl import read_messages
+
+    return tuple(read_messages(path))

@@ -25,6 +25,7 @@ class Question:
         asking_user: Who asks, id or name.
         channel: Search within this channel; None searches everything.
         as_of: Only what was said until then is known.
+        options: Answers to choose from, by letter.
         kind: The data set's own type of question, for tables only: a method never sees it.
     """
 
@@ -33,6 +34,7 @@ class Question:
     asking_user: str | None = None
     channel: str | None = None
     as_of: datetime | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
     kind: str | None = None
 
     def query(self) -> Query:
@@ -45,13 +47,12 @@ class Gold:
     """What the right answer to one question is. Patterns are regular expressions, case ignored.
 
     Attributes:
-        answer: Reference answer; a rubric where the data set grades by rubric.
+        answer: Reference answer; the letter where there are options, a rubric where one grades.
         evidence: Units of evidence; any id of a unit shows it.
         must_include: Values the shown text or the answer has to hold.
         must_not_include: Values a right answer does not hold.
         leak_targets: Values that must not be told to who asks.
         expected_action: What the assistant should do, such as "answer" or "refuse".
-        options: Answers to choose from, by letter.
     """
 
     answer: str | None = None
@@ -60,7 +61,6 @@ class Gold:
     must_not_include: tuple[str, ...] = ()
     leak_targets: tuple[str, ...] = ()
     expected_action: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ GOLD_KEYS = frozenset(
     {
         # ours
         "gold", "answer", "evidence", "must_include", "must_not_include", "leak_targets",
-        "expected_action", "options", "key_alternatives", "stale", "chains", "mixed", "hard",
+        "expected_action", "key_alternatives", "stale", "chains", "mixed", "hard",
         # those of published data sets
         "A", "R", "adversarial_answer", "gold_answer", "is_decision_point", "is_noise",
         "observation", "event_summary", "relevant_text_span", "rubric", "cue_dialogue",

@@ -38,7 +38,7 @@ def read_jsonl(folder: Path, *, timezone: str | tzinfo | None = "UTC") -> Datase
         gold[question.id] = read_gold(record, where)
     dataset = Dataset(
         name=folder.name,
-        messages=tuple(_messages(folder / "messages.jsonl", zone)),
+        messages=tuple(read_messages(folder / "messages.jsonl", timezone=zone)),
         questions=tuple(questions),
         gold=gold,
     )
@@ -89,7 +89,13 @@ def _patterns(record: Mapping[str, Any], key: str, where: str) -> tuple[str, ...
     return patterns
 
 
-def _messages(path: Path, zone: tzinfo | None) -> Iterator[Message]:
+def read_messages(path: Path, *, timezone: str | tzinfo | None = "UTC") -> Iterator[Message]:
+    """Read `messages.jsonl`.
+
+    Raises:
+        ImportFormatError: At the first line that cannot be read, or that holds gold.
+    """
+    zone = zone_of(timezone)
     for where, record in read_lines(path):
         gold = sorted(GOLD_KEYS & record.keys())
         if gold:

@@ -1,0 +1,146 @@
+"""`tmem eval run` and `tmem eval check`: a run as a folder that can be stopped and gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tmem_integrations.cli import eval_options, options
+from tmem_integrations.cli.output import print_json, print_note, progress_bar
+
+if TYPE_CHECKING:
+    from tmem_integrations.evaluation.methods import Method
+    from tmem_integrations.evaluation.questions import Dataset
+    from tmem_integrations.evaluation.runs.contract import RunContract
+
+PROBLEMS_FOUND = 1
+
+Into = Annotated[Path, typer.Option("--into", help="Folder of the run.", show_default=False)]
+
+
+def run(
+    data: eval_options.Data,
+    into: Into,
+    method: Annotated[str, typer.Option(help="One of those of tmem eval recall.")] = "forest",
+    structure: Annotated[
+        str, typer.Option(help="forest, untyped (no UPDATE, EXPAND) or flat (no links).")
+    ] = "forest",
+    max_messages: options.MaxMessages = 36,
+    max_tokens: options.MaxTokens = 8192,
+    questions: Annotated[
+        int | None,
+        typer.Option(help="Only the first so many questions.", min=1, show_default="all"),
+    ] = None,
+    memory_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Judges evidence and links within the forest: openai:NAME or "
+            "python:MODULE:FACTORY.",
+            show_default="rules",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Answers: openai:NAME or python:MODULE:FACTORY.",
+            show_default="none: the run ends with the texts",
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Judges answers where the gold has no pattern.",
+            show_default="the one that answers",
+        ),
+    ] = None,
+    base_url: eval_options.BaseUrl = None,
+    seed: Annotated[int, typer.Option(help="Of all that is drawn by chance.")] = 0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Retrieve, structure, compress, answer and judge, each stage into its own JSONL.
+
+    Run it again to go on where it stopped: what is finished is skipped, what failed is tried again.
+
+    Example: [cyan]tmem eval run data/gatemem --into runs/forest --model openai:gpt-4o-mini[/cyan]
+
+    Exit code 1 when questions failed.
+    """
+    from tmem_integrations.evaluation.methods import make_method
+    from tmem_integrations.evaluation.runs import runner
+
+    dataset = eval_options.load(data)
+    memory = eval_options.read_model(memory_model, base_url)
+    retrieval = make_method(method, llm=memory)
+    contract = _contract(
+        dataset,
+        retrieval,
+        memory_model=memory_model,
+        structure=structure,
+        max_messages=max_messages or 36,
+        max_tokens=max_tokens or 8192,
+        questions=min(questions or len(dataset.questions), len(dataset.questions)),
+        model=model,
+        judge=judge or model,
+        seed=seed,
+    )
+    llm = eval_options.read_model(model, base_url)
+    judging = llm if judge is None else eval_options.read_model(judge, base_url)
+    with progress_bar() as bar:
+        tasks = {stage: bar.add_task(stage, total=None) for stage in runner.STAGES}
+
+        def report(stage: str, finished: int, total: int) -> None:
+            bar.update(tasks[stage], completed=finished, total=total)
+
+        results = runner.run(
+            dataset, retrieval, into, contract, llm=llm, judge=judging, report=report
+        )
+    if as_json:
+        stages = {
+            r.stage: {"finished": r.finished, "failed": r.failed, "done_now": r.done_now}
+            for r in results
+        }
+        print_json({"run": str(into), "stages": stages})
+    else:
+        for result in results:
+            print(f"{result.stage}: {result.finished} finished, {result.failed} failed")
+    if any(result.failed for result in results):
+        print_note(f"Run it again to try what failed: tmem eval run {data} --into {into} …")
+        raise typer.Exit(PROBLEMS_FOUND)
+
+
+def check(
+    folder: Annotated[Path, typer.Argument(help="Folder of the run.", show_default=False)],
+    data: eval_options.Data,
+) -> None:
+    """Check that a run is whole and sound.
+
+    Counts, unique keys, order in time, single parents, the budget, and that no gold is in a prompt.
+
+    Example: [cyan]tmem eval check runs/forest data/gatemem[/cyan]
+
+    Exit code 1 when something is wrong.
+    """
+    from tmem_integrations.evaluation.runs.checks import problems_of_run
+
+    problems = problems_of_run(folder, eval_options.load(data))
+    for problem in problems:
+        print(problem)
+    if problems:
+        raise typer.Exit(PROBLEMS_FOUND)
+    print_note(f"{folder}: whole and sound.")
+
+
+def _contract(dataset: Dataset, method: Method, **conditions: Any) -> RunContract:
+    from tmem_integrations.evaluation.prompts import prompt_hashes
+    from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, settings_of
+
+    return RunContract(
+        data=dataset.name,
+        data_hash=hash_dataset(dataset),
+        method=method.name,
+        settings=settings_of(method),
+        prompts=prompt_hashes(),
+        **conditions,
+    )

@@ -82,44 +82,66 @@ class EpisodeConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelevanceConfig:
+    """Rating messages by what was said around them. Ours; each value lies on a flat optimum over four
+    kinds of conversation.
+
+    Attributes:
+        reach: Messages on each side of an anchor that are looked at, and over which relevance spreads.
+        decay: p in (1 + distance)^-p.
+        link: Share of a term's energy that passes along replies, addresses and an author's next message.
+        own: λ: weight of a message's own words beside those of its surroundings.
+        named_author: Bonus for a message whose author the question names.
+        asker: Bonus for a message of the asker's own.
+        channel: Exponent on the best relevance in a message's channel; 0 treats all channels alike.
+        late: Largest bonus for a late message when the question asks what holds now.
+        similarity: Weight of vectors where words leave the question open; 0 never asks for vectors.
+        similarity_floor: Standard deviations above the mean from which a similarity counts.
+    """
+
+    reach: int = 24
+    decay: float = 1.5
+    link: float = 0.3
+    own: float = 0.25
+    named_author: float = 0.1
+    asker: float = 0.3
+    channel: float = 0.5
+    late: float = 0.5
+    similarity: float = 0.8
+    similarity_floor: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(self.reach >= 0, "RelevanceConfig.reach", "0 or more", self.reach)
+        for name in (
+            "decay",
+            "link",
+            "own",
+            "named_author",
+            "asker",
+            "channel",
+            "late",
+            "similarity",
+        ):
+            value = getattr(self, name)
+            require(value >= 0, f"RelevanceConfig.{name}", "0 or more", value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceConfig:
-    """Choosing evidence among the messages around the anchors.
+    """Choosing evidence among the candidates.
 
     Attributes:
         max_messages: At most this many messages are kept, anchors included.
         max_candidates: At most this many messages of one window go to the gate (TEF §5.1).
-        diffusion_width: w: at this distance, in messages, a neighbour's relevance has fallen to 1/e.
-        lone_neighbours: An anchor outside every episode brings this many messages before and after it
-            (our addition: TEF takes the bare anchor).
     """
 
     max_messages: int = 36
     max_candidates: int = 100
-    diffusion_width: float = 2.0
-    lone_neighbours: int = 8
 
     def __post_init__(self) -> None:
-        require(
-            self.max_messages >= 1, "EvidenceConfig.max_messages", "at least 1", self.max_messages
-        )
-        require(
-            self.max_candidates >= 1,
-            "EvidenceConfig.max_candidates",
-            "at least 1",
-            self.max_candidates,
-        )
-        require(
-            self.diffusion_width > 0,
-            "EvidenceConfig.diffusion_width",
-            "positive",
-            self.diffusion_width,
-        )
-        require(
-            self.lone_neighbours >= 0,
-            "EvidenceConfig.lone_neighbours",
-            "0 or more",
-            self.lone_neighbours,
-        )
+        for name in ("max_messages", "max_candidates"):
+            value = getattr(self, name)
+            require(value >= 1, f"EvidenceConfig.{name}", "at least 1", value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +175,7 @@ class ForestConfig:
 
     anchors: AnchorConfig = field(default_factory=AnchorConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
+    relevance: RelevanceConfig = field(default_factory=RelevanceConfig)
     evidence: EvidenceConfig = field(default_factory=EvidenceConfig)
     compression: CompressionConfig = field(default_factory=CompressionConfig)
     scale: Scale | None = None

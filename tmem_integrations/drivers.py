@@ -104,6 +104,8 @@ def read(request: Request, seats: Seats) -> Any:
             return view.pace()
         case ask_for.Search(text):
             return view.search(text)
+        case ask_for.TermScores(text, rows):
+            return view.term_scores(text, rows)
         case ask_for.Frequencies(text):
             return view.document_frequencies(text)
         case ask_for.Gather(parts):

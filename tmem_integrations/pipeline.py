@@ -6,7 +6,6 @@ yields requests and is sent the answers; `drivers.py` runs it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -14,29 +13,36 @@ from typing import Any
 
 import numpy as np
 
-from tmem_integrations.config import ForestConfig
+from tmem_integrations.config import ForestConfig, RelevanceConfig
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.protocols import Matches, Partition, Rows, Scores, TokenCounter, partition_of
+from tmem_integrations.protocols import Scores, TokenCounter, partition_of
 from tmem_integrations.requests import (
     Flow,
-    Neighbours,
-    Window,
     count,
+    embed,
     frequencies,
     gather,
     load,
+    load_vectors,
     pace,
     search,
+    term_scores,
     times,
 )
 from tmem_integrations.stages.anchors import Anchors, search_text, select_anchors
+from tmem_integrations.stages.candidates import Candidates, join_runs, windows_of
 from tmem_integrations.stages.compression import CompressedForest, compress_forest
-from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes
-from tmem_integrations.stages.evidence import Candidates, Evidence, select_evidence
+from tmem_integrations.stages.episodes import find_episodes, pace_episodes
+from tmem_integrations.stages.evidence import Evidence, select_evidence
 from tmem_integrations.stages.forest import Forest, grow_forest
 from tmem_integrations.stages.linearization import linearize_trees
 from tmem_integrations.stages.relations import choose_parents
+from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
+from tmem_integrations.text import without_function_words
 from tmem_integrations.trace import Recorder, Trace
+
+# Below this share of the question left open by words, vectors could move a score by 4 % at the most.
+_WORDS_SUFFICE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +128,9 @@ def answer_question(
     if not len(anchors):
         n_messages = yield from count()
         return _empty(query, log, _why_empty(query, n_messages, unknown_channels))
-    windows = yield from _windows(anchors, matches, config, log)
-    evidence = _evidence(windows, config, log)
-    forest = _forest(evidence, [m for w in windows for m in w.messages], log)
+    candidates = yield from _candidates(query, anchors, config, log)
+    evidence = yield from _evidence(query, candidates, config, log)
+    forest = _forest(evidence, candidates.messages, log)
     df = yield from frequencies(text)
     df_forest = yield from frequencies(" ".join(node.message.text for node in forest))
     n_messages = yield from count()
@@ -143,90 +149,75 @@ def answer_question(
     return _result(query, compressed, zone or UTC, log, unknown_channels)
 
 
-def _windows(
-    anchors: Anchors, matches: Matches, config: ForestConfig, log: Recorder
-) -> Flow[tuple[Candidates, ...]]:
+def _candidates(
+    query: Query, anchors: Anchors, config: ForestConfig, log: Recorder
+) -> Flow[Candidates]:
     """Find the episodes and load the messages around the anchors."""
     found = yield from load(anchors.rows)
-    alive = [i for i, message in enumerate(found) if message is not None]
-    partitions = [partition_of(m) for m in found if m is not None]
+    alive = np.array([message is not None for message in found], dtype=np.bool_)
     rows = anchors.rows[alive]
+    partitions = [partition_of(m) for m in found if m is not None]
     at = yield from times(rows)
     settings = config.episodes
     if config.scale == "auto":
         settings = pace_episodes(settings, (yield from pace()))
     with log.stage("episodes", taken=len(rows)) as record:
         episodes = find_episodes(rows, at, partitions, settings)
-        record.notes["radius_seconds"] = settings.radius.total_seconds()
         record.kept = len(episodes.kept)
-        record.notes.update(lone=len(episodes.lone), sparse=episodes.n_sparse)
-    runs = yield from _runs(episodes, dict(zip(rows.tolist(), partitions, strict=True)), config)
-    order = np.argsort(matches.rows)
-    messages = yield from load(np.concatenate(runs or [anchors.rows[:0]]))
-    ends = np.cumsum([len(run) for run in runs])
-    return tuple(
-        _candidates(run, messages[end - len(run) : end], matches, order, anchors.rows)
-        for run, end in zip(runs, ends.tolist(), strict=True)
+        record.notes.update(
+            lone=len(episodes.lone),
+            sparse=episodes.n_sparse,
+            radius_seconds=settings.radius.total_seconds(),
+        )
+    reach = config.relevance.reach
+    owners, parts = windows_of(episodes, dict(zip(rows.tolist(), partitions, strict=True)), reach)
+    read = yield from gather(parts)
+    runs = join_runs(owners, read, rows, reach)
+    around = np.concatenate(runs or (rows[:0],))
+    messages = yield from load(around)
+    alive = np.array([message is not None for message in messages], dtype=np.bool_)
+    scores = yield from term_scores(search_text(query), around[alive])
+    return Candidates(
+        messages=tuple(m for m in messages if m is not None),
+        rows=around[alive],
+        runs=np.repeat(np.arange(len(runs)), [len(run) for run in runs])[alive],
+        term_scores=scores,
+        is_anchor=np.isin(around[alive], rows),
     )
 
 
-def _runs(
-    episodes: Episodes, partitions: dict[int, Partition], config: ForestConfig
-) -> Flow[list[Rows]]:
-    """Runs of consecutive messages around the anchors; no message is in two."""
-    around = config.evidence.lone_neighbours
-    parts: list[Window | Neighbours] = [Window(e.partition, e.start, e.end) for e in episodes.kept]
-    parts += [Neighbours(row, around, around) for row in episodes.lone]
-    owners = [e.partition for e in episodes.kept] + [partitions[row] for row in episodes.lone]
-    answers = yield from gather(parts)
-    by_partition: dict[Partition, list[Rows]] = defaultdict(list)
-    for owner, run in zip(owners, answers, strict=True):
-        if len(run):
-            by_partition[owner].append(run)
-    merged: list[Rows] = []
-    for runs in by_partition.values():
-        first = yield from times(np.array([run[0] for run in runs]))
-        merged.extend(_merge_runs([runs[i] for i in np.argsort(first, kind="stable")]))
-    return merged
-
-
-def _merge_runs(runs: Sequence[Rows]) -> list[Rows]:
-    """Join runs that share rows; each is a stretch of the same sequence."""
-    merged: list[Rows] = []
-    for run in runs:
-        known = set(merged[-1].tolist()) if merged else set()
-        fresh = [row for row in run.tolist() if row not in known]
-        if len(fresh) == len(run):
-            merged.append(run)
-        elif run[-1] not in known:
-            merged[-1] = np.concatenate([merged[-1], np.array(fresh, dtype=np.int64)])
-    return merged
-
-
-def _candidates(
-    run: Rows,
-    messages: Sequence[Message | None],
-    matches: Matches,
-    order: Rows,
-    anchors: Rows,
-) -> Candidates:
-    alive = np.array([m is not None for m in messages], dtype=np.bool_)
-    rows = run[alive]
-    lexical: Scores = np.zeros(len(rows))
-    at = np.searchsorted(matches.rows, rows, sorter=order).clip(max=len(order) - 1)
-    hit = matches.rows[order[at]] == rows
-    lexical[hit] = matches.scores[order[at[hit]]]
-    kept = tuple(m for m in messages if m is not None)
-    return Candidates(kept, lexical, np.isin(rows, anchors))
-
-
 def _evidence(
-    windows: Sequence[Candidates], config: ForestConfig, log: Recorder
-) -> tuple[Evidence, ...]:
-    with log.stage("evidence", taken=sum(len(w.messages) for w in windows)) as record:
-        evidence = select_evidence(windows, config.evidence)
+    query: Query, candidates: Candidates, config: ForestConfig, log: Recorder
+) -> Flow[tuple[Evidence, ...]]:
+    similarity = yield from _similarity(query, candidates, config.relevance)
+    with log.stage("evidence", taken=len(candidates)) as record:
+        relevance = rate_candidates(candidates, query, config.relevance, similarity)
+        evidence = select_evidence(candidates, relevance, config.evidence)
         record.kept = len(evidence)
+        record.notes["vectors"] = similarity is not None
     return evidence
+
+
+def _similarity(
+    query: Query, candidates: Candidates, config: RelevanceConfig
+) -> Flow[Scores | None]:
+    """What vectors say, where words leave enough of the question open to ask them."""
+    asked = yield from frequencies(without_function_words(query.text))
+    every = yield from frequencies(search_text(query))
+    n_messages = yield from count()
+    of_question = np.array([term in asked for term in every], dtype=np.bool_)
+    df = np.array(list(every.values()), dtype=np.float64)[of_question]
+    idf = np.maximum(np.log((n_messages - df + 0.5) / (df + 0.5)), 0)
+    share = unexplained(candidates.term_scores[of_question], idf)
+    if config.similarity == 0 or share < _WORDS_SUFFICE or not len(candidates):
+        return None
+    vectors = yield from load_vectors(candidates.rows)
+    if vectors is None:
+        return None
+    question = yield from embed([query.text])
+    if question is None:
+        return None
+    return rate_similarity(vectors, question[0], candidates.term_scores, share, config)
 
 
 def _forest(evidence: Sequence[Evidence], around: Sequence[Message], log: Recorder) -> Forest:

@@ -72,6 +72,11 @@ class HistoryView(Protocol):
         """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
         ...
 
+    def term_scores(self, text: str, rows: Rows) -> Scores:
+        """(t, n) what each distinct term of `text` adds to the score of each row: 0 where it does not
+        occur, positive where it does. Terms are in the order of `document_frequencies(text)`."""
+        ...
+
     def document_frequencies(self, text: str) -> dict[str, int]:
         """For each distinct term of `text`, how many visible messages hold it; 0 where none does."""
         ...

@@ -34,6 +34,14 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
+class TermScores:
+    """What each distinct term of `text` adds to the score of rows; answered with (t, n)."""
+
+    text: str
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
 class Frequencies:
     """Document frequency of each term of `text`; answered with a dict."""
 
@@ -100,7 +108,19 @@ class Ask:
     prompts: tuple[str, ...]
 
 
-Request = Count | Pace | Search | Frequencies | Gather | Times | Load | LoadVectors | Embed | Ask
+Request = (
+    Count
+    | Pace
+    | Search
+    | TermScores
+    | Frequencies
+    | Gather
+    | Times
+    | Load
+    | LoadVectors
+    | Embed
+    | Ask
+)
 Flow = Generator[Request, Any, T]
 
 
@@ -119,6 +139,12 @@ def pace() -> Flow[float | None]:
 def search(text: str) -> Flow[Matches]:
     """Yield `Search`."""
     answer: Matches = yield Search(text)
+    return answer
+
+
+def term_scores(text: str, rows: Rows) -> Flow[Scores]:
+    """Yield `TermScores`."""
+    answer: Scores = yield TermScores(text, rows)
     return answer
 
 

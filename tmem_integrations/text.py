@@ -59,6 +59,10 @@ _PLAIN_JOINERS = frozenset("-'’")
 _CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _EMOJI_PARTS = regex.compile(r"\p{Extended_Pictographic}")
 _GENDER_SIGNS = frozenset("♀♂")
+# A word that stands alone: not a part of to-do, @it, a.b or v1.
+_FUNCTION_WORD = re.compile(
+    r"(?<![\w@#./\\:&+'’-])(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)(?![\w@#/\\&+'’-]|[.:][\w])\s*"
+)
 # Invisible in the text and typed by nobody who searches it.
 _IGNORABLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u2060\ufeff\ufe0e"))
 
@@ -98,6 +102,27 @@ def split_terms(
     """
     dropped = _stop_words(language) if language is not None else frozenset()
     return _terms(normalize(text), language, dropped, single_characters)
+
+
+def without_function_words(question: str) -> str:
+    """A question without the English words that only make it a question.
+
+    BM25 takes "what did the" for rare words in a small history, since nobody there writes questions. The
+    messages keep all their words, so a question of nothing else stays as it is and can be found.
+
+    Examples:
+        >>> without_function_words("What did the vendor say about ERR_42?")
+        'vendor say ERR_42?'
+        >>> without_function_words("who is it")
+        'who is it'
+    """
+    kept = _FUNCTION_WORD.sub(_drop_stop_word, question)
+    return kept if split_terms(kept) else question
+
+
+def _drop_stop_word(match: re.Match[str]) -> str:
+    word = match["word"].casefold().replace("’", "'")
+    return "" if word in _stop_words("english") else match[0]
 
 
 def normalize(text: str) -> str:
@@ -190,16 +215,12 @@ def _stem(word: str, language: str | None) -> str:
 
 @lru_cache(maxsize=32)
 def _stop_words(language: str) -> frozenset[str]:
-    """Stop words of a language: scikit-learn's for English, else those that llama-index-core ships
-    (NLTK's lists, by Snowball name); empty where neither has any.
+    """Stop words of a language: those that llama-index-core ships (NLTK's lists, by Snowball name);
+    empty where it has none.
     """
     if language not in snowballstemmer.algorithms():
         known = ", ".join(sorted(snowballstemmer.algorithms()))
         raise ConfigError(f"language must be one of {known} or None, got {language!r}.")
-    if language == "english":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS)
     spec = find_spec("llama_index")
     for root in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(root, "core", "_static", "nltk_cache", "corpora", "stopwords", language)

@@ -7,6 +7,7 @@ term count: a small or unlucky history must not turn silence into evidence.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ import numpy as np
 from tmem_integrations.config import AnchorConfig
 from tmem_integrations.messages import Query
 from tmem_integrations.protocols import Matches, Rows, Scores
+from tmem_integrations.text import without_function_words
+
+_NAME = re.compile(r"[^\W\d_]+(?:[\s.'’-]+[^\W\d_]+)*\.?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,15 @@ class Anchors:
 def search_text(query: Query) -> str:
     """What is searched for: the asker and the question (TEF §4.2, metadata expansion).
 
+    An id such as "pm_ann_lin" is left out: split into words it would find every product manager.
+
     Examples:
         >>> search_text(Query(text="When do we ship?", asking_user="Ann"))
-        'Ann When do we ship?'
+        'Ann ship?'
     """
-    return f"{query.asking_user} {query.text}" if query.asking_user else query.text
+    question = without_function_words(query.text)
+    asker = query.asking_user or ""
+    return f"{asker} {question}" if _NAME.fullmatch(asker) else question
 
 
 def select_anchors(matches: Matches, times: Scores, config: AnchorConfig) -> Anchors:

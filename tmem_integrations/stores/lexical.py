@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -141,24 +141,58 @@ class LexicalIndex:
         """
         state = self._state
         visible = _visible(state, allowed)
-        n_documents = int(np.count_nonzero(visible))
         scores = np.zeros(len(visible))
         matched = np.zeros(len(visible), np.bool_)
+        for _, repeats, slots, weights in self._weigh(state, terms, visible, allowed is None):
+            scores[slots] += repeats * weights
+            matched[slots] = True
+        found = np.flatnonzero(matched)
+        return found, scores[found]
+
+    def term_scores(
+        self,
+        terms: Sequence[str],
+        slots: NDArray[np.int64],
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64]:
+        """What each distinct term adds to the score of some documents.
+
+        Args:
+            terms: A repeated term is one.
+            slots: (n,) visible documents.
+            allowed: As for `search`.
+
+        Returns:
+            (t, n), one row for each distinct term in order; 0 exactly where it does not occur, and tiny
+            positive values where BM25Okapi gives a term that occurs zero or less.
+        """
+        state = self._state
+        visible = _visible(state, allowed)
+        column = np.full(len(visible), -1)
+        column[slots] = np.arange(len(slots))
+        table = np.zeros((len(set(terms)), len(slots)))
+        for index, _, found, weights in self._weigh(state, terms, visible, allowed is None):
+            at = column[found]
+            table[index, at[at >= 0]] = positive_scores(weights[at >= 0])
+        return table
+
+    def _weigh(
+        self, state: _State, terms: Sequence[str], visible: NDArray[np.bool_], everything: bool
+    ) -> Iterator[tuple[int, int, NDArray[np.int32], NDArray[np.float64]]]:
+        """Per distinct term that occurs: its number, its repeats, the slots and their weights."""
+        n_documents = int(np.count_nonzero(visible))
         if n_documents == 0:
-            return np.flatnonzero(matched), scores[matched]
+            return
         average_length = state.lengths.sum(where=visible, dtype=np.int64) / n_documents
-        for term, repeats in Counter(terms).items():
+        for index, (term, repeats) in enumerate(Counter(terms).items()):
             slots, counts = self._postings(state, term, visible)
             if len(slots) == 0:
                 continue
             idf = float(okapi_idf(np.array(len(slots)), n_documents))
             if idf < 0:
-                idf = _EPSILON * self._average_idf(state, visible, n_documents, allowed is None)
+                idf = _EPSILON * self._average_idf(state, visible, n_documents, everything)
             saturation = _K1 * (1 - _B + _B * state.lengths[slots] / average_length)
-            scores[slots] += repeats * idf * (counts * (_K1 + 1) / (counts + saturation))
-            matched[slots] = True
-        found = np.flatnonzero(matched)
-        return found, scores[found]
+            yield index, repeats, slots, idf * (counts * (_K1 + 1) / (counts + saturation))
 
     def document_frequencies(
         self, terms: Sequence[str], allowed: NDArray[np.bool_] | None = None

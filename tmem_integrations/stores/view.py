@@ -57,6 +57,12 @@ class IndexedView:
         terms = split_terms(text, language=self._legs.language)
         return Matches(*self._legs.lexical.search(terms, self._mask))
 
+    def term_scores(self, text: str, rows: Rows) -> Scores:
+        """(t, n) what each distinct term of `text` adds to the score of each row."""
+        self._require(rows)
+        terms = split_terms(text, language=self._legs.language)
+        return self._legs.lexical.term_scores(terms, rows, self._mask)
+
     def document_frequencies(self, text: str) -> dict[str, int]:
         """For each distinct term of `text`, how many visible messages hold it; 0 where none does."""
         terms = split_terms(text, language=self._legs.language)

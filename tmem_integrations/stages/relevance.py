@@ -1,0 +1,167 @@
+r"""Relevance: how much a message and what was said around it answer the question.
+
+People do not repeat the question's words in every message. So each term's energy spreads from where it
+was said to the messages nearby, and to those that reply, are addressed, or go on speaking:
+
+$$ r_i = \sum_t \Big(\sum_j K(i, j)\, a_{tj}^2\Big)^{1/2} + \lambda \sum_t a_{ti} \qquad
+   K(i, j) = (1 + |i - j|)^{-p} $$
+
+with a_tj the BM25 weight of term t in message j. Squares under a root per term: one term said many times
+saturates, different terms add up, so a message ranks high when its surroundings cover much of the
+question. This is our gate where no model sits (TEF uses embeddings to rank inside a window); unlike an
+exponential, the heavy tail needs no width fitted to the pace of a chat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import convolve1d
+from scipy.sparse import csr_matrix
+
+from tmem_integrations.config import RelevanceConfig
+from tmem_integrations.messages import Message, Query
+from tmem_integrations.protocols import Scores, Vectors
+from tmem_integrations.stages.candidates import Candidates
+
+_WORD = re.compile(r"[^\W_]+")
+_ADDRESS = re.compile(r"\s*@?([^\s,:]{1,40})[,:]|\s*@(\S{1,40})")
+# The question wants the present state. Function words of a few languages, matched as whole words.
+_CURRENT = re.compile(
+    r"\b(?:current|currently|now|latest|still|final|today|newest|aktuell\w*|jetzt|derzeit|heute|"
+    r"actual|ahora|hoy|actuel\w*|maintenant|aujourd'hui)\b|现在|目前|最新|今",
+    re.IGNORECASE,
+)
+_REPLY, _ADDRESSED, _SAME_AUTHOR = 2.0, 1.0, 0.5
+
+
+def rate_candidates(
+    candidates: Candidates, query: Query, config: RelevanceConfig, similarity: Scores | None = None
+) -> Scores:
+    """Rate each candidate for a question.
+
+    Args:
+        candidates: From the windows around the anchors.
+        query: The question.
+        config: Weights.
+        similarity: (n,) what vectors say beyond words, from `rate_similarity`; not negative.
+
+    Returns:
+        (n,) relevance, not negative, comparable within one question; 0 where nothing speaks for it.
+    """
+    terms = candidates.term_scores
+    if similarity is not None:
+        terms = np.vstack([terms, similarity])
+    groups = list(_conversations(candidates))
+    energy = terms**2
+    energy = energy + config.link * (_links(candidates.messages, groups, config.reach) @ energy.T).T
+    spread = np.zeros_like(energy)
+    kernel = (1.0 + np.abs(np.arange(-config.reach, config.reach + 1))) ** -config.decay
+    for group in groups:
+        spread[:, group] = convolve1d(energy[:, group], kernel, axis=1, mode="constant")
+    own: Scores = candidates.term_scores.sum(axis=0)
+    rated: Scores = np.sqrt(spread).sum(axis=0) + config.own * own
+    return rated * _favour(candidates, rated, query, config)
+
+
+def unexplained(term_scores: Scores, idf: Scores) -> float:
+    """Which share of the question no message puts into its words.
+
+    Args:
+        term_scores: (t, n) of the terms of the question, 0 where a term does not occur.
+        idf: (t,) their weight; of a term that occurs nowhere, what it would weigh.
+
+    Returns:
+        0 when one message holds every term, 1 when none holds any.
+    """
+    total = float(idf.sum())
+    if total <= 0 or term_scores.size == 0:
+        return 1.0
+    said = np.minimum(term_scores, idf[:, None]).sum(axis=0).max()
+    return float(np.clip(1 - said / total, 0, 1))
+
+
+def rate_similarity(
+    vectors: Vectors, question: Vectors, term_scores: Scores, share: float, config: RelevanceConfig
+) -> Scores:
+    """What vectors say beyond words: one more term, as large as the words leave the question open.
+
+    Args:
+        vectors: (n, d) of the candidates.
+        question: (d,) of the question.
+        term_scores: (t, n) to take its size from.
+        share: Share of the question that words leave open, from `unexplained`.
+
+    Returns:
+        (n,) not negative; 0 for candidates about as similar as the average one.
+    """
+    # Static vectors share a common direction, which says nothing: it is taken out first.
+    mean = vectors.mean(axis=0)
+    centred, target = vectors - mean, question - mean
+    norms = np.linalg.norm(centred, axis=1) * np.linalg.norm(target)
+    cosine = centred @ target / np.maximum(norms, 1e-9)
+    standing = (cosine - cosine.mean()) / (cosine.std() + 1e-9) - config.similarity_floor
+    lexical = np.sort(term_scores.sum(axis=0))[-10:].mean() if term_scores.size else 1.0
+    rated: Scores = config.similarity * lexical * share**2 * np.maximum(standing, 0)
+    return rated
+
+
+def _conversations(candidates: Candidates) -> Iterator[NDArray[np.int64]]:
+    """Positions of consecutive messages of one channel."""
+    members: dict[tuple[int, str | None], list[int]] = defaultdict(list)
+    for i, message in enumerate(candidates.messages):
+        members[(int(candidates.runs[i]), message.channel)].append(i)
+    for positions in members.values():
+        yield np.array(positions, dtype=np.int64)
+
+
+def _links(
+    messages: Sequence[Message], groups: Sequence[NDArray[np.int64]], reach: int
+) -> csr_matrix:
+    """(n, n) symmetric weights of replies, addresses ("nick: …") and what the author said before."""
+    at = {message.id: i for i, message in enumerate(messages)}
+    pairs: list[tuple[int, int, float]] = [
+        (i, at[m.reply_to], _REPLY) for i, m in enumerate(messages) if m.reply_to in at
+    ]
+    for group in groups:
+        latest: dict[str, int] = {}
+        for place, i in enumerate(group.tolist()):
+            author = (messages[i].author or "").casefold()
+            hit = _ADDRESS.match(messages[i].text[:100].casefold())
+            nick = (hit[1] or hit[2]) if hit else ""
+            to_nick = latest.get(nick) if nick != author else None
+            to_self = latest.get(author) if author else None
+            if to_nick is not None and place - to_nick <= 2 * reach:
+                pairs.append((i, int(group[to_nick]), _ADDRESSED))
+            # Direct neighbours reach each other anyway.
+            if to_self is not None and 1 < place - to_self <= 2 * reach:
+                pairs.append((i, int(group[to_self]), _SAME_AUTHOR))
+            latest[author] = place
+    rows, columns, weights = zip(*pairs, strict=True) if pairs else ((), (), ())
+    one_way = csr_matrix((weights, (rows, columns)), shape=(len(messages),) * 2)
+    return one_way + one_way.T
+
+
+def _favour(candidates: Candidates, rated: Scores, query: Query, config: RelevanceConfig) -> Scores:
+    """(n,) factors for who wrote a message, where and when."""
+    messages = candidates.messages
+    factor = np.ones(len(messages))
+    asked = set(_WORD.findall(query.text.casefold()))
+    named = [bool(asked & set(_WORD.findall((m.author or "").casefold()))) for m in messages]
+    factor[np.array(named, dtype=np.bool_)] *= 1 + config.named_author
+    if query.asking_user is not None:
+        mine = [query.asking_user in (m.author, m.author_id) for m in messages]
+        factor[np.array(mine, dtype=np.bool_)] *= 1 + config.asker
+    channels, codes = np.unique([m.channel or "" for m in messages], return_inverse=True)
+    best = np.zeros(len(channels))
+    np.maximum.at(best, codes, rated)
+    if best.max(initial=0.0) > 0:
+        factor *= (best[codes] / best.max()) ** config.channel
+    if _CURRENT.search(query.text):
+        times = np.array([m.sent_at.timestamp() for m in messages])
+        factor *= 1 + config.late * np.searchsorted(np.sort(times), times) / max(1, len(times))
+    return factor

@@ -6,7 +6,6 @@ import pytest
 from sample_chat import CHAT, QUESTIONS
 
 from tmem_integrations.errors import ImportFormatError, InputError
-from tmem_integrations.evaluation.datasets import load_dataset
 from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
 
 
@@ -86,8 +85,3 @@ def test_a_line_that_is_no_object_is_told_with_its_line(folder):
         file.write("\n[1]\n")
     with pytest.raises(ImportFormatError, match=r"line 4: expected a JSON object, found '\[1\]'"):
         read_jsonl(folder)
-
-
-def test_an_unknown_form_is_refused(tmp_path):
-    with pytest.raises(ImportFormatError, match="expected a folder"):
-        load_dataset(tmp_path)

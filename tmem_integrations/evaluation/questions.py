@@ -80,6 +80,7 @@ class Dataset:
         messages: In order of arrival.
         questions: In the order of the source.
         gold: By question id, one for each question.
+        parents: Human reply links that are gold: message id to the id it answers.
         skipped: What the loader left out: reason to how often.
     """
 
@@ -87,6 +88,7 @@ class Dataset:
     messages: tuple[Message, ...]
     questions: tuple[Question, ...]
     gold: Mapping[str, Gold]
+    parents: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     def histories(self) -> Iterator[History]:

@@ -15,6 +15,11 @@ from tmem_integrations.evaluation.validation import GOLD_KEYS, check_dataset
 from tmem_integrations.messages import Message, read_time, zone_of
 
 
+def is_jsonl(path: Path) -> bool:
+    """Whether a folder has both files."""
+    return (path / "messages.jsonl").is_file() and (path / "questions.jsonl").is_file()
+
+
 def read_jsonl(folder: Path, *, timezone: str | tzinfo | None = "UTC") -> Dataset:
     """Read `messages.jsonl` (keys of `Message`) and `questions.jsonl`.
 

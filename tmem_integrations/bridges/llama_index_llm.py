@@ -36,7 +36,7 @@ class LlamaIndexChatModel(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return dict(self.llm.to_payload())
+        return {"class_name": self.llm.class_name(), **self.llm.metadata.model_dump()}
 
     def _generate(
         self,

@@ -271,17 +271,25 @@ def test_an_ingest_that_fails_part_way_says_what_is_stored_and_can_be_run_again(
         assert store.check() == ()
 
 
-def test_a_delete_that_fails_leaves_the_legs_and_the_rows_in_step(monkeypatch):
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_delete_that_fails_leaves_the_legs_and_the_rows_in_step(monkeypatch, has_begun):
+    write = ChromaTable.write_manifest
+
+    def fail(self, manifest):
+        if has_begun and manifest.is_deleting:
+            return write(self, manifest)
+        raise StoreError("disk full")
+
     with ChromaStore.in_memory() as store:
         store.upsert([said("m1", "one"), said("m2", "two")])
         with monkeypatch.context() as broken:
-            broken.setattr(
-                ChromaTable, "write_manifest", lambda *_: (_ for _ in ()).throw(StoreError("x"))
-            )
-            with pytest.raises(StoreError):
+            broken.setattr(ChromaTable, "write_manifest", fail)
+            with pytest.raises(StoreError, match="disk full"):
                 store.delete(["m1"])
-        assert found(store, "one") == []
-        assert (len(store), store.check()) == (1, ())
+        there = [] if has_begun else ["m1"]
+        assert found(store, "one") == sorted(store.get(["m1"])) == there
+        assert store.check() == ()
+        assert store.delete(["m1", "m2"]) == 1 + len(there)
 
 
 def test_an_interrupted_write_is_noticed(monkeypatch):
@@ -355,7 +363,6 @@ def test_a_damaged_database_is_named(folder):
 def test_a_folder_of_somebody_else_s_chroma_is_left_alone(folder):
     client = chromadb.PersistentClient(folder, settings=Settings(anonymized_telemetry=False))
     client.create_collection("recipes", embedding_function=None)
-    client.close()
     with pytest.raises(StoreError, match="no collection 'tmem'; it holds recipes"):
         ChromaStore.open(folder)
 
@@ -451,6 +458,53 @@ def test_remains_that_a_crash_left_are_scrubbed_by_the_next_writer(folder):
     assert bytes_on_disk(folder, b"zorkmid")
     ChromaStore.open(folder).close()
     assert bytes_on_disk(folder, b"zorkmid") == []
+
+
+def disturb(monkeypatch, change):
+    """Run `change` once between the first and the second page that somebody reads."""
+    pages, pending = ChromaTable.pages, [change]
+
+    def disturbed_pages(self, **selection):
+        for page in pages(self, **selection):
+            yield page
+            if pending:
+                pending.pop()()
+
+    monkeypatch.setattr(ChromaTable, "pages", disturbed_pages)
+
+
+def test_messages_deleted_while_a_store_is_opened_hide_no_others(
+    client, small_batches, monkeypatch
+):
+    with ChromaStore.from_client(client, "chat") as writer:
+        writer.upsert([said(f"m{n}", f"plan{n}") for n in range(9)])
+        # The rows behind the first page move up, so the second page passes over three of them.
+        disturb(monkeypatch, lambda: writer.delete(["m0", "m1", "m2"]))
+        with ChromaStore.from_client(client, "chat", read_only=True) as reader:
+            assert sorted(reader._replica.legs) == [f"m{n}" for n in range(3, 9)]
+            assert reader.check() == ()
+
+
+def test_a_deletion_that_ends_after_a_store_was_opened_hides_no_others(
+    client, small_batches, monkeypatch
+):
+    with ChromaStore.from_client(client, "chat") as writer:
+        writer.upsert([said(f"m{n}", f"plan{n}") for n in range(9)])
+        write, held = ChromaTable.write_manifest, []
+
+        def hold_back(self, manifest):
+            if manifest.is_deleting:
+                write(self, manifest)
+            else:
+                held.append(lambda: write(self, manifest))
+
+        with monkeypatch.context() as slow:
+            slow.setattr(ChromaTable, "write_manifest", hold_back)
+            disturb(slow, lambda: writer.delete(["m0", "m1", "m2"]))
+            reader = ChromaStore.from_client(client, "chat", read_only=True)
+        held[0]()
+        assert len(reader) == 6
+        assert reader.check() == ()
 
 
 def test_readers_in_many_threads_get_the_right_vectors_while_another_process_writes(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, fields
 from typing import Any, cast
 
 import numpy as np
@@ -244,16 +245,8 @@ class ChromaTable:
 
 
 def _from_manifest(manifest: Manifest) -> CollectionMetadata:
-    metadata: CollectionMetadata = {
-        SCHEMA_KEY: SCHEMA,
-        "version": manifest.version,
-        "has_remains": manifest.has_remains,
-    }
-    if manifest.model is not None:
-        metadata["model"] = manifest.model
-    if manifest.dimension is not None:
-        metadata["dimension"] = manifest.dimension
-    return metadata
+    known = {name: value for name, value in asdict(manifest).items() if value is not None}
+    return {SCHEMA_KEY: SCHEMA, **known}
 
 
 def _to_manifest(metadata: CollectionMetadata | None, where: str) -> Manifest:
@@ -267,9 +260,5 @@ def _to_manifest(metadata: CollectionMetadata | None, where: str) -> Manifest:
             f"Store {where} was built with schema {known[SCHEMA_KEY]}, this version reads {SCHEMA}; "
             "install the version that built it, or import the messages again."
         )
-    return Manifest(
-        version=known["version"],
-        model=known.get("model"),
-        dimension=known.get("dimension"),
-        has_remains=known.get("has_remains", False),
-    )
+    names = {field.name for field in fields(Manifest)}
+    return Manifest(**{name: value for name, value in known.items() if name in names})

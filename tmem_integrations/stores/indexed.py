@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import Self, TypeVar
 
@@ -70,7 +69,7 @@ class IndexedStore:
         self.read_only = read_only
         self._table = table
         self._is_closed = False
-        self._replica = Replica(table, name=name, language=language)
+        self._replica = Replica(table, language=language)
         self._adopt(model, dimension)
 
     @property
@@ -146,7 +145,7 @@ class IndexedStore:
             legs = self._replica.legs
             known = [one for one in dict.fromkeys(ids) if one in legs]
             for batch in _batches(known, self._table.batch_size):
-                with self._replica.write(leaves_remains=True):
+                with self._replica.write(deletes=True, leaves_remains=True):
                     self._table.erase(batch)
                     legs.remove(batch)
         return len(known)
@@ -198,9 +197,7 @@ class IndexedStore:
         self._require_writable()
         with self._replica.lock:
             self._table.scrub()
-            manifest = replace(self._replica.manifest, has_remains=False)
-            self._table.write_manifest(manifest)
-            self._replica.manifest = manifest
+            self._replica.mark_scrubbed()
 
     def check(self) -> tuple[str, ...]:
         """Compare the rows of record with the legs.

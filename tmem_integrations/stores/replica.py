@@ -7,73 +7,82 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tmem_integrations.errors import StoreError
 from tmem_integrations.stores.legs import Legs
 from tmem_integrations.stores.table import Manifest, Table
-
-_ATTEMPTS = 3
 
 
 class Replica:
     """What is held in memory of a table.
 
-    The manifest's version tells whether the table was written since; each row carries the version that
-    changed it last. So catching up reads the new rows only, and deletions show in the count.
+    The manifest's version tells whether the table was written since, and each row carries the version
+    that changed it last, so catching up reads the new rows only. After deletions all ids are compared.
 
     Args:
         table: The rows of record.
-        name: How errors call the store.
         language: See `Legs`.
 
     Raises:
         StoreError: If the table cannot be read.
     """
 
-    def __init__(self, table: Table, *, name: str, language: str | None) -> None:
+    def __init__(self, table: Table, *, language: str | None) -> None:
         self.lock = threading.RLock()
         self._table = table
-        self._name = name
         self._language = language
-        # Set when a write failed half-way: the table may hold what the legs do not.
+        # Set when a write of ours failed half-way: the table may hold what the legs do not.
         self._is_doubtful = False
-        self._being_written: int | None = None
+        # Rows move up when others are deleted, so reading page by page may have passed some over.
+        self._must_compare = False
+        self._own_writes: tuple[Manifest, ...] = ()
         self.manifest = table.read_manifest()
-        self.legs = self._load()
+        self.legs = self._load(self.manifest)
 
     def refresh(self) -> None:
         """Take in what others wrote."""
-        version = self._table.read_manifest().version
-        if not self._is_doubtful and version in (self.manifest.version, self._being_written):
+        if self._is_current(self._table.read_manifest()):
             return
         with self.lock:
             manifest = self._table.read_manifest()
-            if self._is_doubtful or manifest.version != self.manifest.version:
+            if not self._is_current(manifest):
                 self._table.forget_cached()
                 self._catch_up(manifest)
                 self.manifest = manifest
                 self._is_doubtful = False
 
     @contextmanager
-    def write(self, *, leaves_remains: bool = False) -> Iterator[int]:
+    def write(self, *, deletes: bool = False, leaves_remains: bool = False) -> Iterator[int]:
         """Change table and legs inside the block, then tell others.
+
+        Args:
+            deletes: Rows are removed: others are told before, too.
+            leaves_remains: Old text may stay in the files.
 
         Yields:
             The version that the rows written in the block carry.
         """
         with self.lock:
-            version = self.manifest.version + 1
-            remains = self.manifest.has_remains or leaves_remains
-            manifest = replace(self.manifest, version=version, has_remains=remains)
+            old = self.manifest
+            version = old.version + 1
+            new = replace(
+                old,
+                version=version,
+                last_deletion=version if deletes or old.is_deleting else old.last_deletion,
+                is_deleting=False,
+                has_remains=old.has_remains or leaves_remains,
+            )
+            announced = replace(new, version=old.version, is_deleting=True)
+            self._own_writes = (announced, new)
             try:
+                if deletes:
+                    self._table.write_manifest(announced)
                 yield version
-                self._being_written = version
-                self._table.write_manifest(manifest)
-                self.manifest = manifest
+                self._table.write_manifest(new)
+                self.manifest = new
             except BaseException:
                 self._is_doubtful = True
                 raise
             finally:
-                self._being_written = None
+                self._own_writes = ()
 
     def start_over(self, model: str | None, dimension: int | None) -> None:
         """Give an empty table another model or dimension."""
@@ -83,24 +92,48 @@ class Replica:
             self._table.start_over(manifest)
             self.manifest = manifest
 
-    def _load(self) -> Legs:
-        for _ in range(_ATTEMPTS):
-            legs = Legs(self._language)
-            for page in self._table.pages():
-                legs.put(page)
-            if len(legs) == self._table.count():
-                return legs
-        raise StoreError(f"Store {self._name} changes while it is read; try again.")
+    def mark_scrubbed(self) -> None:
+        """Note that nothing deleted is left in the files."""
+        with self.lock:
+            manifest = replace(self.manifest, has_remains=False)
+            self._own_writes = (manifest,)
+            self._table.write_manifest(manifest)
+            self.manifest = manifest
+            self._own_writes = ()
+
+    def _is_current(self, manifest: Manifest) -> bool:
+        return not self._is_doubtful and manifest in (self.manifest, *self._own_writes)
+
+    def _load(self, manifest: Manifest) -> Legs:
+        legs = Legs(self._language)
+        for page in self._table.pages():
+            legs.put(page)
+        self._must_compare = self._was_disturbed(manifest)
+        if self._must_compare:
+            self._compare(legs)
+        return legs
 
     def _catch_up(self, manifest: Manifest) -> None:
         if manifest.version < self.manifest.version:
-            self.legs = self._load()
+            self.legs = self._load(manifest)
             return
         for page in self._table.pages(newer_than=self.manifest.version):
             self.legs.put(page)
-        if len(self.legs) == self._table.count():
-            return
+        deleted = manifest.is_deleting or manifest.last_deletion > self.manifest.version
+        if deleted or self._must_compare or self._is_doubtful:
+            self._compare(self.legs)
+        self._must_compare = self._was_disturbed(manifest)
+
+    def _was_disturbed(self, before: Manifest) -> bool:
+        """Whether rows may have been deleted since a manifest was read."""
+        after = self._table.read_manifest()
+        return before.is_deleting or after.is_deleting or after.last_deletion > before.version
+
+    def _compare(self, legs: Legs) -> None:
+        """Drop what was deleted and add what was passed over."""
         ids = self._table.ids()
-        self.legs.remove([one for one in self.legs if one not in ids])
-        if len(self.legs) != len(ids):
-            self.legs = self._load()
+        legs.remove([one for one in legs if one not in ids])
+        missing = [one for one in ids if one not in legs]
+        for start in range(0, len(missing), self._table.batch_size):
+            rows = self._table.read(missing[start : start + self._table.batch_size])
+            legs.put(list(rows.values()))

@@ -21,12 +21,16 @@ class Manifest:
 
     Attributes:
         version: Raised by every write, so that others notice it.
+        last_deletion: Version of the last write that removed rows.
+        is_deleting: A write that removes rows has begun and not ended.
         model: Name of the model that made the vectors.
         dimension: Of the vectors; None when the store keeps none.
         has_remains: Deleted or replaced text may still lie in the files.
     """
 
     version: int = 0
+    last_deletion: int = 0
+    is_deleting: bool = False
     model: str | None = None
     dimension: int | None = None
     has_remains: bool = False

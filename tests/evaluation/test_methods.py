@@ -1,13 +1,18 @@
 """The methods that are compared, on a chat small enough to rank by eye."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
+from langchain_core.runnables import RunnableLambda
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+from llama_index.core.schema import NodeWithScore
 
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.evaluation.methods import METHODS, make_method
+from tmem_integrations.evaluation.methods.ablations import ABLATIONS
 from tmem_integrations.evaluation.methods.ranking import FusionScorer, RecencyScorer
 from tmem_integrations.messages import Message, Query
 
@@ -106,3 +111,55 @@ def test_recency_ties_go_to_the_later_arrival():
 def test_an_unknown_method_is_told_with_the_way_out(name, problem):
     with pytest.raises(ConfigError, match=problem):
         make_method(name)
+
+
+def test_every_ablation_can_be_named():
+    assert set(ABLATIONS) < set(METHODS)
+    assert all(make_method(name).name == name for name in ABLATIONS)
+
+
+def test_bare_anchors_bring_no_neighbours():
+    messages = chat("when do we ship?", "on friday then", "fine", "bread", channel="ops")
+    query = Query(text="ship")
+    assert select("forest-episodes", messages, query) == ["m0"]
+    assert "m1" in select("forest", messages, query)
+
+
+def test_what_is_taken_away_is_not_found():
+    messages = [replace(m, author="Bo") for m in chat("yes", "no")]
+    query = Query(text="Bo")
+    assert select("forest-metadata", messages, query) == []
+    assert set(select("forest", messages, query)) == {"m0", "m1"}
+
+
+def document_retriever(documents):
+    """A LangChain retriever that returns what it was given, in reverse."""
+    return RunnableLambda(lambda text: documents[::-1])
+
+
+def test_a_retriever_of_langchain_is_measured_by_path():
+    query = Query(text="?", as_of=START + timedelta(minutes=1))
+    found = select("langchain:test_methods:document_retriever", chat("a", "b", "c"), query, 1)
+    assert found == ["m1"]
+
+
+class NodeRetriever(LlamaIndexRetriever):
+    """A LlamaIndex retriever that returns what it was given, in reverse."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+        super().__init__()
+
+    def _retrieve(self, query_bundle):
+        return [NodeWithScore(node=node, score=1.0) for node in self.nodes[::-1]]
+
+
+def test_a_retriever_of_llama_index_is_measured_by_path():
+    found = select("llama-index:test_methods:NodeRetriever", chat("a", "b"), Query(text="?"))
+    assert found == ["m1", "m0"]
+
+
+def test_the_forest_itself_can_be_measured_by_path():
+    path = "langchain:tmem_integrations:TemporalForestRetriever.from_documents"
+    messages = chat("when do we ship?", "on friday then", channel="ops")
+    assert set(select(path, messages, Query(text="ship"))) == {"m0", "m1"}

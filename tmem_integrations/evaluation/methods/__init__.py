@@ -38,7 +38,11 @@ def _ranking(name: str, embeddings: Any) -> Method:
 
 
 _RANKING = ("bm25", "bm25+metadata", "dense", "rrf", "recent")
-METHODS = (*_RANKING, "full", "forest")
+_ABLATIONS = (
+    "global", "forest-episodes", "forest-surroundings", "forest-vectors", "forest-metadata",
+    "forest-topic", "forest-phase", "forest-topic-phase", "forest-replies",
+)  # fmt: skip
+METHODS = (*_RANKING, "full", "forest", *_ABLATIONS)
 """Names `make_method` knows."""
 
 
@@ -63,6 +67,10 @@ def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method
         from tmem_integrations.evaluation.methods.forest import ForestMethod
 
         return ForestMethod(name, llm=llm, embeddings=embeddings)
+    if name in _ABLATIONS:
+        from tmem_integrations.evaluation.methods.ablations import AblatedForest
+
+        return AblatedForest(name, llm=llm, embeddings=embeddings)
     if ":" in name:
         from tmem_integrations.evaluation.methods.frameworks import FrameworkMethod
 

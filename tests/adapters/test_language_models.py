@@ -7,7 +7,12 @@ from framework_fakes import Chat, Completion, Runs
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    LLMMetadata,
+)
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from pydantic import Field
@@ -149,7 +154,11 @@ def test_a_llama_index_answer_without_readable_usage_has_unknown_tokens(raw):
 
 
 async def test_a_llama_index_chat_model_is_asked_through_chat():
-    class ChatOnly(MockLLM):
+    class ChatOnly(Completion):
+        @property
+        def metadata(self):
+            return LLMMetadata(is_chat_model=True)
+
         def chat(self, messages, **kwargs):
             return ChatResponse(
                 message=ChatMessage(role="assistant", content=f"{messages[0].content}!")
@@ -158,7 +167,7 @@ async def test_a_llama_index_chat_model_is_asked_through_chat():
         async def achat(self, messages, **kwargs):
             return self.chat(messages)
 
-    model = as_language_model(ChatOnly(is_chat_model=True))
+    model = as_language_model(ChatOnly())
     assert [r.text for r in (*model.ask(["a"]), *await model.aask(["b"]))] == ["a!", "b!"]
 
 

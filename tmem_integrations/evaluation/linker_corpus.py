@@ -150,17 +150,21 @@ def load_pairs(path: Path, corpus: Corpus) -> list[Pair]:
     return pairs
 
 
-def reply_listings(corpus: Corpus, *, size: int = 36, seed: int = 0) -> list[Listing]:
+def reply_listings(
+    corpus: Corpus, *, size: int = 36, keep: float = 1.0, seed: int = 0
+) -> list[Listing]:
     """Threads of replies of four messages or more, each mixed with messages around it.
 
     Args:
         corpus: Channels without a reply give none.
         size: Messages per list at most.
-        seed: Draws the messages around.
+        keep: Share of each thread that is in its list. Evidence holds few of the messages of a thread,
+            and a linker must learn that a parent may be missing.
+        seed: Draws what is kept and the messages around.
     """
     dice = random.Random(seed)
     return [
-        _mix(thread, messages, size, dice)
+        _mix(thread, messages, size, keep, dice)
         for messages in corpus.channels.values()
         for thread in _threads(messages)
     ]
@@ -181,23 +185,35 @@ def _threads(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _mix(
-    thread: Sequence[Message], messages: Sequence[Message], size: int, dice: random.Random
+    thread: Sequence[Message],
+    messages: Sequence[Message],
+    size: int,
+    keep: float,
+    dice: random.Random,
 ) -> Listing:
     """A thread among others of its time; parents are known within the thread."""
     place = {m.id: k for k, m in enumerate(messages)}
-    kept = {m.id for m in thread[: size * 2 // 3]}
-    first, last = place[thread[0].id], max(place[i] for i in kept)
-    around = messages[max(0, first - size // 2) : last + size // 2]
-    others = [m.id for m in around if m.id not in kept]
+    begun = thread[: round(size * 2 / 3 / keep)]
+    kept = {m.id for m in begun if keep == 1.0 or dice.random() < keep}
+    reach = round(size / 2 / keep)
+    first, last = place[begun[0].id], max(place[m.id] for m in begun)
+    around = messages[max(0, first - reach) : last + reach]
+    inside = {m.id for m in thread}
+    others = [m.id for m in around if m.id not in inside]
     others = dice.sample(others, min(len(others), size - len(kept)))
     chosen = sorted({*kept, *others}, key=place.__getitem__)
     index = {i: k for k, i in enumerate(chosen)}
-    parents = []
-    for i in chosen:
-        above = messages[place[i]].reply_to
-        placed = NO_PARENT if above is None else index.get(above, UNKNOWN)
-        parents.append(placed if i in kept else UNKNOWN)
+    above = {m.id: m.reply_to for m in thread}
+    parents = (_nearest(i, above, index) if i in kept else UNKNOWN for i in chosen)
     return Listing(channel_of(thread[0]), tuple(chosen), tuple(parents))
+
+
+def _nearest(message: str, above: Mapping[str, str | None], index: Mapping[str, int]) -> int:
+    """The closest message above that is in the list; NO_PARENT when none is."""
+    parent = above.get(message)
+    while parent is not None and parent not in index:
+        parent = above.get(parent)
+    return NO_PARENT if parent is None else index[parent]
 
 
 def load_chains(path: Path) -> list[dict[str, Any]]:
@@ -209,22 +225,31 @@ def load_chains(path: Path) -> list[dict[str, Any]]:
     return [record for _, record in read_lines(path)]
 
 
-def chain_listings(corpus: Corpus, questions: Sequence[Mapping[str, Any]]) -> list[Listing]:
+def chain_listings(
+    corpus: Corpus, questions: Sequence[Mapping[str, Any]], *, size: int = 0, seed: int = 0
+) -> list[Listing]:
     """Each question's evidence; parents from the chains of states, where they agree.
 
     Args:
         corpus: Holds the messages.
         questions: What `load_chains` read.
+        size: Other messages of the channel, known before the question, fill a list up to this.
+        seed: Draws them.
     """
-    return [_chain_listing(corpus, question) for question in questions]
+    dice = random.Random(seed)
+    return [_chain_listing(corpus, question, size, dice) for question in questions]
 
 
-def _chain_listing(corpus: Corpus, question: Mapping[str, Any]) -> Listing:
+def _chain_listing(
+    corpus: Corpus, question: Mapping[str, Any], size: int, dice: random.Random
+) -> Listing:
     channel = str(question["channel"])
-    place = {m.id: k for k, m in enumerate(corpus.channels[channel])}
-    ids = sorted(
-        {*question["key"], *question["support"], *question["stale"]}, key=place.__getitem__
-    )
+    messages = corpus.channels[channel]
+    place = {m.id: k for k, m in enumerate(messages)}
+    told = {*question["key"], *question["support"], *question["stale"]}
+    others = [m.id for m in messages[: max(place[i] for i in told)] if m.id not in told]
+    others = dice.sample(others, max(0, min(len(others), size - len(told))))
+    ids = sorted({*told, *others}, key=place.__getitem__)
     above: dict[str, set[str]] = defaultdict(set)
     starts: set[str] = set()
     for group in question["groups"]:

@@ -9,10 +9,11 @@ chains of states in DIR/gold/evidence.jsonl: mixing reply links into the relatio
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,18 @@ CANDIDATES: Final = (
 )  # fmt: skip
 """What the parent model looks at: pair features that differ between candidates, and those of the list."""
 
-CHAIN_COPIES: Final = 4
-"""How often the few chains of states count beside the many reply links."""
+COPIES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "replies, 36 messages": 1,
+        "replies, 100 messages": 1,
+        "replies, a third kept": 1,
+        "chains": 2,
+        "chains among others": 4,
+    }
+)
+"""How often the lists of each kind count: the few chains of states stand beside many reply links."""
+
+Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
 _BIAS_RIDGE: Final = 0.01
 
@@ -90,6 +101,27 @@ def measure_listing(listing: Listing, corpus: Corpus) -> tuple[Grid, Grid]:
     utterances = [around.utterances[i] for i in listing.ids]
     pairs = pair_features(utterances, around.context)
     return pairs | candidate_features(utterances, pairs), opening_features(pairs)
+
+
+def all_listings(
+    corpus: Corpus, questions: Sequence[Mapping[str, Any]]
+) -> dict[str, list[Listing]]:
+    """The lists that tell parents, by the names of `COPIES`.
+
+    Whole threads and chains tell who answers whom. Those with gaps and among others are like the
+    evidence of a question, where the right parent is often missing.
+
+    Args:
+        corpus: Messages.
+        questions: What `load_chains` read.
+    """
+    return {
+        "replies, 36 messages": reply_listings(corpus),
+        "replies, 100 messages": reply_listings(corpus, size=100, seed=1),
+        "replies, a third kept": reply_listings(corpus, keep=1 / 3, seed=2),
+        "chains": chain_listings(corpus, questions),
+        "chains among others": chain_listings(corpus, questions, size=36, seed=3),
+    }
 
 
 def choices_of(listing: Listing, corpus: Corpus) -> Choices:
@@ -140,7 +172,7 @@ def fit_relation(
         return float(penalty / 2 - (target * log_p).sum()), np.concatenate(slope)
 
     start = np.concatenate([centre.ravel(), np.zeros(3)])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    found = _minimum(loss, start)
     return RelationModel(standard, found[: 3 * k].reshape(k, 3), found[3 * k :])
 
 
@@ -163,8 +195,14 @@ def fit_parent(choices: Sequence[Choices], *, ridge: float = 10.0) -> ParentMode
         ridge,
     )
     k, m = len(candidate.names), len(opening.names)
-    found = minimize(loss, np.zeros(k + m + 1), jac=True, method="L-BFGS-B").x
+    found = _minimum(loss, np.zeros(k + m + 1))
     return ParentModel(candidate, found[:k], opening, found[k : k + m], float(found[-1]))
+
+
+def _minimum(loss: Loss, start: FloatArray) -> FloatArray:
+    """Where a convex loss is least, so exactly that a second fit writes the same table."""
+    tight = {"ftol": 1e-14, "gtol": 1e-7, "maxiter": 10_000, "maxfun": 20_000, "maxcor": 30}
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options=tight).x)
 
 
 class _ChoiceLoss:
@@ -209,11 +247,10 @@ def fit_models(corpus: Corpus, pairs: Sequence[Pair], questions: Path) -> Models
         questions: File of `load_chains`.
     """
     relation = fit_relation([measure_pair(p, corpus) for p in pairs], [p.label for p in pairs])
-    replies = [*reply_listings(corpus), *reply_listings(corpus, size=100, seed=1)]
-    chains = chain_listings(corpus, load_chains(questions))
-    choices = [choices_of(one, corpus) for one in (*replies, *chains)]
-    repeated = choices[len(replies) :] * (CHAIN_COPIES - 1)
-    return Models(relation, fit_parent([*choices, *repeated]))
+    choices: list[Choices] = []
+    for name, listings in all_listings(corpus, load_chains(questions)).items():
+        choices += [choices_of(one, corpus) for one in listings] * COPIES[name]
+    return Models(relation, fit_parent(choices))
 
 
 def main() -> None:

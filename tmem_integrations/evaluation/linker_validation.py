@@ -22,15 +22,14 @@ from tmem_integrations.evaluation.linker_corpus import (
     Corpus,
     Listing,
     Pair,
-    chain_listings,
     load_chains,
     load_corpus,
     load_pairs,
-    reply_listings,
 )
 from tmem_integrations.evaluation.linker_fit import (
-    CHAIN_COPIES,
+    COPIES,
     Choices,
+    all_listings,
     choices_of,
     fit_parent,
     fit_relation,
@@ -120,7 +119,6 @@ def link_held_out(
     pairs: Sequence[Pair],
     rows: Sequence[Row],
     groups: Mapping[str, Sequence[Listing]],
-    copies: Mapping[str, int],
 ) -> dict[str, list[tuple[Link, ...]]]:
     """Links of each list by tables that saw nothing of its channel.
 
@@ -128,14 +126,13 @@ def link_held_out(
         corpus: Messages.
         pairs: Labelled.
         rows: Features of each.
-        groups: Name to lists.
-        copies: Name to how often its lists count in the fit; 1 where absent.
+        groups: What `all_listings` gives, or some of it.
     """
     fitting: list[tuple[str, Choices]] = [
         (one.channel, choices)
         for name, listings in groups.items()
         for one in listings
-        for choices in [choices_of(one, corpus)] * copies.get(name, 1)
+        for choices in [choices_of(one, corpus)] * COPIES[name]
     ]
     channels = {one.channel for listings in groups.values() for one in listings}
     models = {channel: _fit_without(channel, pairs, rows, fitting) for channel in sorted(channels)}
@@ -170,13 +167,9 @@ def validate_links(
     corpus: Corpus, pairs: Sequence[Pair], questions: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Lines on parents and chains."""
-    groups = {
-        "replies, 36 messages": reply_listings(corpus),
-        "replies, 100 messages": reply_listings(corpus, size=100, seed=1),
-        "chains": chain_listings(corpus, questions),
-    }
+    groups = all_listings(corpus, questions)
     rows = [measure_pair(pair, corpus) for pair in pairs]
-    links = link_held_out(corpus, pairs, rows, groups, {"chains": CHAIN_COPIES})
+    links = link_held_out(corpus, pairs, rows, groups)
     lines: list[str] = []
     for name, listings in groups.items():
         guesses = [
@@ -185,13 +178,25 @@ def validate_links(
         simple = [previous_or_addressed(one, corpus) for one in listings]
         lines.append(parent_line(f"{name}: previous or addressed", listings, simple))
         lines.append(parent_line(f"{name}: linker", listings, guesses))
+    for name in ("chains", "chains among others"):
+        counts = _sum_chains(questions, groups[name], links[name])
+        lines += [f"{name}: {measure:45s} {share}" for measure, share in counts.items()]
+    return lines
+
+
+def _sum_chains(
+    questions: Sequence[Mapping[str, Any]],
+    listings: Sequence[Listing],
+    links: Sequence[Sequence[Link]],
+) -> dict[str, str]:
+    """Measure to its share over all questions."""
     hits: Counter[str] = Counter()
     totals: Counter[str] = Counter()
-    for question, one, found in zip(questions, groups["chains"], links["chains"], strict=True):
+    for question, one, found in zip(questions, listings, links, strict=True):
         more_hits, more_totals = count_chains(question, one.ids, found)
         hits.update(more_hits)
         totals.update(more_totals)
-    return lines + [f"{k:45s} {hits[k] / n:.3f} ({hits[k]}/{n})" for k, n in totals.items()]
+    return {name: f"{hits[name] / n:.3f} ({hits[name]}/{n})" for name, n in totals.items()}
 
 
 def main() -> None:

@@ -22,6 +22,12 @@ from tmem_integrations.linking.utterance import Utterance
 
 NO_PARENT: Final = -1
 
+MIN_CHANCE: Final = 0.25
+"""A parent less likely than this is none: of a question's evidence the right one is often missing."""
+
+
+_TINY: Final = 1e-300  # Both may underflow beside NONE.
+
 
 class Link(NamedTuple):
     """A message's place.
@@ -99,7 +105,8 @@ def _most_likely(
     n = len(chance)
     parents = np.argmax(chance, axis=1)
     chances = chance[np.arange(n), parents]
-    parents[parents == n] = NO_PARENT
+    alone = (parents == n) | (chances < MIN_CHANCE)
+    parents[alone], chances[alone] = NO_PARENT, chance[alone, n]
     for child, parent in known.items():
         parents[child], chances[child] = parent, 1.0
     return parents, chances
@@ -113,4 +120,4 @@ def _kinds(
     chosen = {name: pairs[name][parents, children] for name in model.standard.names}
     kinds = model.probabilities(chosen)
     update, expand = kinds[:, RELATIONS.index("UPDATE")], kinds[:, RELATIONS.index("EXPAND")]
-    return update >= expand, np.maximum(update, expand) / (update + expand)
+    return update >= expand, np.maximum(update, expand) / np.maximum(update + expand, _TINY)

@@ -133,3 +133,19 @@ def test_an_unfinished_run_fails_the_check(tmem, folder, tmp_path):
     code, out, _ = tmem("eval", "check", tmp_path / "run", folder)
     assert code == 1
     assert "2 questions are not finished" in out
+
+
+def test_episodes_fit_each_pace_and_write_a_plot(tmem, folder, tmp_path):
+    code, out, _ = tmem("eval", "episodes", folder, "--plot", tmp_path / "e.svg", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["live"]["density_per_hour"] == 6.0
+    assert (tmp_path / "e.svg").read_text().startswith("<svg")
+
+
+def test_episodes_need_evidence(tmem, write):
+    write("a/messages.jsonl", CHAT)
+    folder = write("a/questions.jsonl", [{"id": "q", "question": "?", "answer": "x"}]).parent
+    code, _, err = tmem("eval", "episodes", folder)
+    assert code == 1
+    assert "Rates need questions with known evidence" in err

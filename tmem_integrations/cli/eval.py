@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tmem_integrations.cli import eval_gold, eval_recall, eval_run
+from tmem_integrations.cli import eval_episodes, eval_gold, eval_recall, eval_run
 
 eval_app = typer.Typer(
     help="Measure retrieval on questions with known evidence, beside baselines.",
@@ -16,3 +16,4 @@ eval_app.command("gate")(eval_gold.gate)
 eval_app.command("relations")(eval_gold.relations)
 eval_app.command("run")(eval_run.run)
 eval_app.command("check")(eval_run.check)
+eval_app.command("episodes")(eval_episodes.episodes)

@@ -16,8 +16,6 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from tmem_integrations.evaluation.methods.base import Searcher, Selection
 from tmem_integrations.messages import Message, Query, Scope
 from tmem_integrations.protocols import Embedder, Scores, Vectors
-from tmem_integrations.stages.anchors import search_text
-from tmem_integrations.text import index_text
 
 Messages = tuple[Message, ...]
 
@@ -82,12 +80,13 @@ class Bm25Scorer:
 
     def score(self, query: Query, visible: Messages) -> Scores:
         """(n,) BM25 scores."""
-        words = stemmed_words(search_text(query) if self._metadata else query.text)
+        asker = query.asking_user if self._metadata else None
+        words = stemmed_words(f"{asker or ''} {query.text}")
         return np.asarray(self._model(visible).get_scores(words), dtype=np.float64)
 
     def _model(self, visible: Messages) -> BM25Okapi:
         if self._fitted is None or self._fitted[0] != visible:
-            texts = [index_text(m) if self._metadata else m.text for m in visible]
+            texts = [_with_metadata(m) if self._metadata else m.text for m in visible]
             # rank_bm25 divides by the mean length, which is zero when no message holds a word.
             words = [stemmed_words(text) or [""] for text in texts]
             self._fitted = (visible, BM25Okapi(words))
@@ -115,6 +114,14 @@ class DenseScorer:
         rows = np.stack([self._vectors[m.id] for m in visible])
         cosines: Scores = rows.astype(np.float64) @ asked.astype(np.float64)
         return cosines
+
+
+def _with_metadata(message: Message) -> str:
+    # Not what the package indexes: a baseline does not change with what it is compared to.
+    parts = (
+        message.text, message.channel, message.phase, message.topic, message.author, message.role,
+    )  # fmt: skip
+    return " ".join(part for part in parts if part)
 
 
 def _spoken(message: Message) -> str:

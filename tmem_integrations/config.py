@@ -12,6 +12,7 @@ from typing import Literal
 from tmem_integrations.errors import ConfigError
 
 OnInfeasible = Literal["prune", "raise"]
+OnFailure = Literal["degrade", "raise"]
 Scale = Literal["auto"]
 
 
@@ -166,6 +167,45 @@ class CompressionConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """How a chat model judges, where one is given.
+
+    Attributes:
+        gate_candidates: At most this many candidates of a question are shown to the gate, the most
+            relevant; TEF shows 100 per window.
+        batch_size: Messages judged in one call.
+        max_llm_calls: Calls for one question, retries included; None has no bound.
+        max_llm_tokens: Tokens for one question, prompts and answers together.
+        deadline: Time from the question to the last answer waited for.
+        on_failure: "degrade" has rules judge what the model did not, and says so; "raise" raises
+            `ModelError`.
+    """
+
+    gate_candidates: int = 48
+    batch_size: int = 24
+    max_llm_calls: int | None = None
+    max_llm_tokens: int | None = None
+    deadline: timedelta | None = None
+    on_failure: OnFailure = "degrade"
+
+    def __post_init__(self) -> None:
+        for name in ("gate_candidates", "batch_size"):
+            value = getattr(self, name)
+            require(value >= 1, f"ModelConfig.{name}", "at least 1", value)
+        for name in ("max_llm_calls", "max_llm_tokens"):
+            value = getattr(self, name)
+            require(value is None or value >= 0, f"ModelConfig.{name}", "None or 0 or more", value)
+        require(
+            self.deadline is None or self.deadline > timedelta(0),
+            "ModelConfig.deadline", "None or positive", self.deadline,
+        )  # fmt: skip
+        require(
+            self.on_failure in ("degrade", "raise"),
+            "ModelConfig.on_failure", '"degrade" or "raise"', self.on_failure,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForestConfig:
     """All settings of a question, one part per stage.
 
@@ -178,6 +218,7 @@ class ForestConfig:
     relevance: RelevanceConfig = field(default_factory=RelevanceConfig)
     evidence: EvidenceConfig = field(default_factory=EvidenceConfig)
     compression: CompressionConfig = field(default_factory=CompressionConfig)
+    models: ModelConfig = field(default_factory=ModelConfig)
     scale: Scale | None = None
 
     def __post_init__(self) -> None:

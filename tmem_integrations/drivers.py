@@ -6,23 +6,29 @@ Everything a question reads comes through here, so this is where the scope is ch
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tmem_integrations import requests as ask_for
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
+from tmem_integrations.models.verdicts import VerdictCache
+from tmem_integrations.prompts.gate import GateVerdict
+from tmem_integrations.prompts.relations import RelationVerdict
 from tmem_integrations.protocols import (
     Embedder,
     HistoryView,
     LanguageModel,
+    MessageStore,
     Reply,
     Rows,
 )
 from tmem_integrations.requests import Flow, Request
 
 T = TypeVar("T")
-_NO_MODEL = Reply("", error="no model")
+_NO_MODEL = (Reply("", error="no model", failure="permanent"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +38,18 @@ class Seats:
     Attributes:
         view: What the question may read.
         scope: The same rule again, for the check on everything loaded.
+        store: What the view is of.
         embedder: None when there is none.
         llm: None when there is none.
+        verdicts: What a model said before; None keeps nothing.
     """
 
     view: HistoryView
     scope: Scope
+    store: MessageStore
     embedder: Embedder | None = None
     llm: LanguageModel | None = None
+    verdicts: VerdictCache | None = None
 
 
 def drive(flow: Flow[T], seats: Seats) -> T:
@@ -52,8 +62,11 @@ def drive(flow: Flow[T], seats: Seats) -> T:
             result: T = stop.value
             return result
         match request:
-            case ask_for.Ask(prompts):
-                answer = seats.llm.ask(prompts) if seats.llm else (_NO_MODEL,) * len(prompts)
+            case ask_for.Ask(prompts, wait, timeout):
+                time.sleep(wait)
+                answer = _NO_MODEL * len(prompts)
+                if seats.llm:
+                    answer = seats.llm.ask(prompts, timeout=timeout)
             case ask_for.Embed(texts):
                 answer = seats.embedder.embed(texts) if seats.embedder else None
             case _:
@@ -67,8 +80,11 @@ async def adrive(flow: Flow[T], seats: Seats) -> T:
         match await asyncio.to_thread(_advance, flow, answer, seats):
             case _Done(result):
                 return result
-            case ask_for.Ask(prompts):
-                answer = await seats.llm.aask(prompts) if seats.llm else (_NO_MODEL,) * len(prompts)
+            case ask_for.Ask(prompts, wait, timeout):
+                await asyncio.sleep(wait)
+                answer = _NO_MODEL * len(prompts)
+                if seats.llm:
+                    answer = await seats.llm.aask(prompts, timeout=timeout)
             case ask_for.Embed(texts):
                 answer = await seats.embedder.aembed(texts) if seats.embedder else None
 
@@ -116,8 +132,32 @@ def read(request: Request, seats: Seats) -> Any:
             return _checked(view.load(rows), seats.scope)
         case ask_for.LoadVectors(rows):
             return view.vectors(rows)
+        case ask_for.Recall(keys, kind):
+            return tuple(seats.verdicts.get(key, kind) if seats.verdicts else None for key in keys)
+        case ask_for.Remember(key, verdicts, shown):
+            return _remember(key, verdicts, shown, seats)
         case _:
             raise TypeError(f"A view cannot answer {request!r}.")
+
+
+def _remember(
+    key: str,
+    verdicts: Sequence[GateVerdict | RelationVerdict],
+    shown: Sequence[Message],
+    seats: Seats,
+) -> None:
+    """Keep verdicts unless a message was edited or deleted while they were asked for.
+
+    Looked up after they are kept: whoever deletes takes out verdicts after the message, so one of the
+    two sees the other.
+    """
+    if seats.verdicts is None:
+        return
+    seats.verdicts.put(key, verdicts, [message.id for message in shown])
+    now = seats.store.get(message.id for message in shown)
+    changed = [message.id for message in shown if now.get(message.id) != message]
+    if changed:
+        seats.verdicts.forget(changed)
 
 
 def _rows(part: ask_for.Window | ask_for.Neighbours, view: HistoryView) -> Rows:

@@ -11,11 +11,14 @@ from datetime import tzinfo
 from typing import Any
 
 from tmem_integrations.access import AccessLike, as_policy, scope_of
-from tmem_integrations.config import ForestConfig
+from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import IngestError, MessageError, QueryError
+from tmem_integrations.judges.model import Prompts, model_panel
+from tmem_integrations.judges.panel import RULES, Panel
 from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages, zone_of
 from tmem_integrations.models.tokens import default_counter
+from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.pipeline import Retrieval, answer_question
 from tmem_integrations.protocols import (
     Embedder,
@@ -40,6 +43,8 @@ class TemporalMemory:
         config: Settings; `PAPER` when None.
         timezone: Zone of times that carry none, and of the times shown.
         access: Who may read which channel: see `access.as_policy`.
+        verdicts: Keeps what the model said, so that it is asked once; in memory when None.
+        prompts: What the model is asked.
         counter: Counts tokens for the budget.
 
     Raises:
@@ -56,6 +61,8 @@ class TemporalMemory:
         config: ForestConfig | None = None,
         timezone: str | tzinfo | None = None,
         access: AccessLike = None,
+        verdicts: VerdictCache | None = None,
+        prompts: Prompts | None = None,
         counter: TokenCounter | None = None,
     ) -> None:
         self.store = store
@@ -64,6 +71,8 @@ class TemporalMemory:
         self.config = config or ForestConfig()
         self.timezone = zone_of(timezone)
         self.policy = as_policy(access)
+        self.verdicts = verdicts or VerdictCache()
+        self.prompts = prompts or Prompts()
         self.counter = counter or default_counter()
 
     @classmethod
@@ -135,7 +144,10 @@ class TemporalMemory:
         """Remove messages from every index; returns how many were there."""
         if isinstance(ids, str):
             raise MessageError(f"delete needs several ids, got the text {ids!r}; pass [{ids!r}].")
-        return self.store.delete(ids)
+        ids = list(ids)
+        n_deleted = self.store.delete(ids)
+        self.verdicts.forget(ids)
+        return n_deleted
 
     def query(self, question: str, **filters: Any) -> Query:
         """Read a question with its filters; times without zone are in the memory's zone.
@@ -173,7 +185,7 @@ class TemporalMemory:
             QueryError: If a filter makes no sense.
             AccessError: If access control is on and nobody asks.
         """
-        scope, flow = self._flow(question, config, max_messages, max_tokens, filters)
+        scope, flow = self._flow(question, config, max_messages, max_tokens, llm, filters)
         return drive(flow, self._seats(scope, llm))
 
     async def aretrieve(
@@ -187,7 +199,7 @@ class TemporalMemory:
         **filters: Any,
     ) -> Retrieval:
         """`retrieve` without blocking the event loop."""
-        scope, flow = self._flow(question, config, max_messages, max_tokens, filters)
+        scope, flow = self._flow(question, config, max_messages, max_tokens, llm, filters)
         return await adrive(flow, self._seats(scope, llm))
 
     def close(self) -> None:
@@ -204,6 +216,7 @@ class TemporalMemory:
         config: ForestConfig | None,
         max_messages: int | None,
         max_tokens: int | None,
+        llm: LanguageModel | None,
         filters: Mapping[str, Any],
     ) -> tuple[Scope, Flow[Retrieval]]:
         if isinstance(question, Query) and filters:
@@ -213,20 +226,40 @@ class TemporalMemory:
         scope = self.scope(query)
         unknown = unknown_channels(scope, self.store.channels())
         flow = answer_question(
-            query, settings, unknown_channels=unknown, counter=self.counter, zone=self.timezone
+            query,
+            settings,
+            panel=self._panel(llm or self.llm, settings.models),
+            unknown_channels=unknown,
+            counter=self.counter,
+            zone=self.timezone,
         )
         return scope, flow
 
     def _seats(self, scope: Scope, llm: LanguageModel | None) -> Seats:
-        return Seats(self.store.view(scope), scope, self.embedder, llm or self.llm)
+        return Seats(
+            view=self.store.view(scope),
+            scope=scope,
+            store=self.store,
+            embedder=self.embedder,
+            llm=llm or self.llm,
+            verdicts=self.verdicts,
+        )
+
+    def _panel(self, llm: LanguageModel | None, config: ModelConfig) -> Panel:
+        if llm is None:
+            return RULES
+        return model_panel(llm.name, config, self.prompts, self.counter)
 
     def _add_chunk(self, chunk: Sequence[Message]) -> IngestReport:
         """Store what is new or changed: an unchanged message costs no embedding."""
         known = self.store.get(m.id for m in chunk)
         fresh = [m for m in chunk if known.get(m.id) != m]
         vectors = self.embedder.embed([m.text for m in fresh]) if self.embedder and fresh else None
-        unchanged = IngestReport(unchanged=len(chunk) - len(fresh))
-        return self.store.upsert(fresh, vectors) + unchanged if fresh else unchanged
+        report = IngestReport(unchanged=len(chunk) - len(fresh))
+        if fresh:
+            report += self.store.upsert(fresh, vectors)
+            self.verdicts.forget([m.id for m in fresh if m.id in known])
+        return report
 
 
 def unknown_channels(scope: Scope, channels: frozenset[str]) -> tuple[str, ...]:

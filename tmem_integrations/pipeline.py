@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tmem_integrations.config import ForestConfig, RelevanceConfig
+from tmem_integrations.judges.panel import RULES, Gate, Linker, Panel
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.protocols import Scores, TokenCounter, partition_of
 from tmem_integrations.requests import (
@@ -33,10 +34,9 @@ from tmem_integrations.stages.anchors import Anchors, search_text, select_anchor
 from tmem_integrations.stages.candidates import Candidates, join_runs, windows_of
 from tmem_integrations.stages.compression import CompressedForest, compress_forest
 from tmem_integrations.stages.episodes import find_episodes, pace_episodes
-from tmem_integrations.stages.evidence import Evidence, select_evidence
+from tmem_integrations.stages.evidence import Evidence
 from tmem_integrations.stages.forest import Forest, grow_forest
 from tmem_integrations.stages.linearization import linearize_trees
-from tmem_integrations.stages.relations import choose_parents
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
 from tmem_integrations.text import without_function_words
 from tmem_integrations.trace import Recorder, Trace
@@ -97,6 +97,7 @@ class Retrieval:
             "dropped": list(self.dropped),
             "degraded": list(self.degraded),
             "llm_calls": self.trace.llm_calls,
+            "llm_tokens": dict(self.trace.llm_tokens),
             "explanation": self.trace.explanation,
         }
 
@@ -106,6 +107,7 @@ def answer_question(
     config: ForestConfig,
     *,
     counter: TokenCounter,
+    panel: Panel = RULES,
     zone: tzinfo | None = None,
     unknown_channels: Sequence[str] = (),
 ) -> Flow[Retrieval]:
@@ -115,6 +117,7 @@ def answer_question(
         query: The question.
         config: Settings of all stages.
         counter: Counts tokens for the budget.
+        panel: Who judges evidence and relations.
         zone: Zone of the times shown; UTC when None.
         unknown_channels: Channels the query names that are not there; only explained.
     """
@@ -129,8 +132,9 @@ def answer_question(
         n_messages = yield from count()
         return _empty(query, log, _why_empty(query, n_messages, unknown_channels))
     candidates = yield from _candidates(query, anchors, config, log)
-    evidence = yield from _evidence(query, candidates, config, log)
-    forest = _forest(evidence, candidates.messages, log)
+    evidence = yield from _evidence(query, candidates, config, panel.gate, log)
+    forest = yield from _forest(query, evidence, candidates.messages, panel.linker, log)
+    log.spend(panel.budget)
     df = yield from frequencies(text)
     df_forest = yield from frequencies(" ".join(node.message.text for node in forest))
     n_messages = yield from count()
@@ -187,15 +191,16 @@ def _candidates(
 
 
 def _evidence(
-    query: Query, candidates: Candidates, config: ForestConfig, log: Recorder
+    query: Query, candidates: Candidates, config: ForestConfig, gate: Gate, log: Recorder
 ) -> Flow[tuple[Evidence, ...]]:
     similarity = yield from _similarity(query, candidates, config.relevance)
     with log.stage("evidence", taken=len(candidates)) as record:
         relevance = rate_candidates(candidates, query, config.relevance, similarity)
-        evidence = select_evidence(candidates, relevance, config.evidence)
-        record.kept = len(evidence)
-        record.notes["vectors"] = similarity is not None
-    return evidence
+        judged = yield from gate(query, candidates, relevance, config.evidence)
+        record.kept = len(judged.verdict)
+        record.notes.update(judged.notes, vectors=similarity is not None)
+        log.degraded.extend(judged.degraded)
+    return judged.verdict
 
 
 def _similarity(
@@ -220,11 +225,19 @@ def _similarity(
     return rate_similarity(vectors, question[0], candidates.term_scores, share, config)
 
 
-def _forest(evidence: Sequence[Evidence], around: Sequence[Message], log: Recorder) -> Forest:
+def _forest(
+    query: Query,
+    evidence: Sequence[Evidence],
+    around: Sequence[Message],
+    linker: Linker,
+    log: Recorder,
+) -> Flow[Forest]:
     with log.stage("forest", taken=len(evidence)) as record:
-        forest = grow_forest(evidence, choose_parents(evidence, around))
+        judged = yield from linker(query, evidence, around)
+        forest = grow_forest(evidence, judged.verdict)
         record.kept = len(forest)
-        record.notes["trees"] = len(forest.roots)
+        record.notes.update(judged.notes, trees=len(forest.roots))
+        log.degraded.extend(judged.degraded)
     return forest
 
 
@@ -245,7 +258,7 @@ def _result(
         tree_texts=linearize_trees(compressed, zone=zone),
         n_tokens=compressed.n_tokens,
         dropped=compressed.dropped,
-        degraded=_degraded(compressed),
+        degraded=(*log.degraded, *_degraded(compressed)),
         trace=log.trace(explanation),
     )
 

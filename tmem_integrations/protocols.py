@@ -207,11 +207,14 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, prompts: Sequence[str]) -> tuple[Reply, ...]:
-        """One reply per prompt, in order, with bounded concurrency."""
+    def ask(self, prompts: Sequence[str], *, timeout: float | None = None) -> tuple[Reply, ...]:
+        """One reply per prompt, in order, with bounded concurrency; those that take longer than
+        `timeout` seconds are replies with an error."""
         ...
 
-    async def aask(self, prompts: Sequence[str]) -> tuple[Reply, ...]:
+    async def aask(
+        self, prompts: Sequence[str], *, timeout: float | None = None
+    ) -> tuple[Reply, ...]:
         """The same without blocking the event loop."""
         ...
 

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tmem_integrations.messages import Message
+from tmem_integrations.prompts.gate import GateVerdict
+from tmem_integrations.prompts.relations import RelationVerdict
 from tmem_integrations.protocols import Matches, Partition, Reply, Rows, Scores, Vectors
 
 T = TypeVar("T")
+Verdict = TypeVar("Verdict", GateVerdict, RelationVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +106,40 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Prompts for the language model; answered with one `Reply` for each."""
+    """Prompts for the language model; answered with one `Reply` for each.
+
+    Attributes:
+        prompts: To be asked at once.
+        wait: Seconds to wait before.
+        timeout: Seconds after which a reply is of no use; None without a deadline.
+    """
 
     prompts: tuple[str, ...]
+    wait: float = 0.0
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Verdicts known from earlier calls; answered with a tuple of verdicts, or None, for each key."""
+
+    keys: tuple[str, ...]
+    kind: type[GateVerdict] | type[RelationVerdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Verdicts to be known the next time.
+
+    Attributes:
+        key: From `verdict_key`.
+        verdicts: What the model said.
+        shown: The messages it was shown; when one of them has changed meanwhile nothing is kept.
+    """
+
+    key: str
+    verdicts: tuple[GateVerdict | RelationVerdict, ...]
+    shown: tuple[Message, ...]
 
 
 Request = (
@@ -120,6 +154,8 @@ Request = (
     | LoadVectors
     | Embed
     | Ask
+    | Recall
+    | Remember
 )
 Flow = Generator[Request, Any, T]
 
@@ -184,7 +220,24 @@ def embed(texts: Sequence[str]) -> Flow[Vectors | None]:
     return answer
 
 
-def ask(prompts: Sequence[str]) -> Flow[tuple[Reply, ...]]:
+def ask(
+    prompts: Sequence[str], *, wait: float = 0.0, timeout: float | None = None
+) -> Flow[tuple[Reply, ...]]:
     """Yield `Ask`."""
-    answer: tuple[Reply, ...] = yield Ask(tuple(prompts))
+    answer: tuple[Reply, ...] = yield Ask(tuple(prompts), wait, timeout)
     return answer
+
+
+def recall(
+    keys: Sequence[str], kind: type[Verdict]
+) -> Flow[tuple[tuple[Verdict, ...] | None, ...]]:
+    """Yield `Recall`."""
+    answer: tuple[tuple[Verdict, ...] | None, ...] = yield Recall(tuple(keys), kind)
+    return answer
+
+
+def remember(
+    key: str, verdicts: Sequence[GateVerdict | RelationVerdict], shown: Sequence[Message]
+) -> Flow[None]:
+    """Yield `Remember`."""
+    yield Remember(key, tuple(verdicts), tuple(shown))

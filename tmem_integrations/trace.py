@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,14 @@ class Trace:
     Attributes:
         explanation: Why the result is empty or reduced, in one sentence; None when there is nothing
             to explain.
+        llm_calls: Calls of a language model.
+        llm_tokens: Tokens of those calls, by "input" and "output".
     """
 
     stages: tuple[StageRecord, ...] = ()
     explanation: str | None = None
     llm_calls: int = 0
+    llm_tokens: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""
@@ -60,7 +63,16 @@ class Trace:
             ],
             "explanation": self.explanation,
             "llm_calls": self.llm_calls,
+            "llm_tokens": dict(self.llm_tokens),
         }
+
+
+class Spent(Protocol):
+    """What a question spent on a model, such as a `Budget`."""
+
+    n_calls: int
+    input_tokens: int
+    output_tokens: int
 
 
 @dataclass(slots=True)
@@ -76,7 +88,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self._stages: list[StageRecord] = []
-        self.llm_calls = 0
+        self.degraded: list[str] = []
+        self._budget: Spent | None = None
 
     @contextmanager
     def stage(self, name: str, *, taken: int) -> Iterator[OpenRecord]:
@@ -87,6 +100,13 @@ class Recorder:
         seconds = time.perf_counter() - start
         self._stages.append(StageRecord(name, taken, record.kept, seconds, record.notes))
 
+    def spend(self, budget: Spent | None) -> None:
+        """Take over what was spent on a model; None when there was none."""
+        self._budget = budget
+
     def trace(self, explanation: str | None = None) -> Trace:
         """The account so far."""
-        return Trace(tuple(self._stages), explanation, self.llm_calls)
+        if self._budget is None:
+            return Trace(tuple(self._stages), explanation)
+        tokens = {"input": self._budget.input_tokens, "output": self._budget.output_tokens}
+        return Trace(tuple(self._stages), explanation, self._budget.n_calls, tokens)

@@ -1,0 +1,151 @@
+"""Asking a model about batches of messages, with the verdicts that are known already left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from tmem_integrations.config import ModelConfig
+from tmem_integrations.errors import ModelError
+from tmem_integrations.messages import Message, Query
+from tmem_integrations.models.budget import Budget
+from tmem_integrations.models.judging import Judged, RetryPolicy, Round, judge_batches
+from tmem_integrations.models.replies import Reading, Verdict
+from tmem_integrations.models.verdicts import verdict_key
+from tmem_integrations.protocols import Reply, TokenCounter
+from tmem_integrations.requests import Flow, ask, recall, remember
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How one question may ask its model.
+
+    Attributes:
+        model: The model's name: part of every verdict's key.
+        config: Ceilings, batch sizes and what to do when it fails.
+        budget: The account of this question, shared by both seats.
+        counter: Counts tokens of prompts.
+        retries: When a call that failed in passing is made again.
+    """
+
+    model: str
+    config: ModelConfig
+    budget: Budget
+    counter: TokenCounter
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[T]):
+    """What one prompt is about.
+
+    Attributes:
+        items: What is to be judged.
+        shown: The messages shown, by which its verdicts are found again and forgotten.
+    """
+
+    items: tuple[T, ...]
+    shown: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[T, Verdict]):
+    """What came back for some items.
+
+    Attributes:
+        items: In the order of their labels.
+        verdicts: What the model said of them; None when they were not judged.
+        missing: Labels that the model passed over although it had to judge them.
+        failure: Why they were not judged.
+    """
+
+    items: tuple[T, ...]
+    verdicts: tuple[Verdict, ...] | None
+    missing: tuple[str, ...] = ()
+    failure: str | None = None
+
+
+def judge(
+    batches: Sequence[Batch[T]],
+    kind: type[Verdict],
+    calls: Calls,
+    query: Query,
+    *,
+    version: str,
+    prompt: Callable[[Sequence[T]], str],
+    read: Callable[[Sequence[T], str], Reading[Verdict]],
+    reply_tokens: int,
+) -> Flow[tuple[Answers[T, Verdict], ...]]:
+    """Judge batches: known verdicts are recalled, the rest is asked at once.
+
+    Args:
+        batches: The most important first: a ceiling refuses the last.
+        kind: Class of the verdicts.
+        calls: How to ask.
+        query: The question: verdicts hold for it alone.
+        version: Of the prompt.
+        prompt: The prompt for a batch or a part of one.
+        read: Reads the reply to it.
+        reply_tokens: Tokens to expect of a reply, per item.
+
+    Raises:
+        ModelError: If a batch could not be judged and the policy is to raise.
+    """
+    keys = [
+        verdict_key(
+            model=calls.model, prompt_version=version, query=query, candidates=batch.shown,
+            extra=[repr(item) for item in batch.items if not isinstance(item, Message)],
+        )
+        for batch in batches
+    ]  # fmt: skip
+    known = yield from recall(keys, kind)
+    answers = [
+        Answers(batch.items, verdicts)
+        for batch, verdicts in zip(batches, known, strict=True)
+        if verdicts is not None
+    ]
+    open_ = [i for i, verdicts in enumerate(known) if verdicts is None]
+    judged = yield from _rounds(
+        judge_batches(
+            [batches[i].items for i in open_],
+            prompt=prompt,
+            read=read,
+            budget=calls.budget,
+            count_tokens=calls.counter.count,
+            reply_tokens=lambda n: n * reply_tokens,
+            retries=calls.retries,
+        )
+    )
+    for part in judged:
+        batch = batches[open_[part.batch]]
+        if part.failure is not None and calls.config.on_failure == "raise":
+            raise ModelError(
+                f"{calls.model} did not judge {len(part.items)} messages: {part.failure}. "
+                'Pass on_failure="degrade" to have rules judge them.'
+            )
+        answers.append(_answer(part))
+        whole = len(part.items) == len(batch.items)
+        if whole and part.reading is not None and not part.reading.missing:
+            yield from remember(keys[open_[part.batch]], part.reading.entries, batch.shown)
+    return tuple(answers)
+
+
+def _answer(part: Judged[T, Verdict]) -> Answers[T, Verdict]:
+    if part.reading is None:
+        return Answers(part.items, None, failure=part.failure)
+    return Answers(part.items, part.reading.entries, part.reading.missing)
+
+
+def _rounds(judging: Generator[Round, Sequence[Reply], T]) -> Flow[T]:
+    """Turn rounds of prompts into requests."""
+    replies: Sequence[Reply] | None = None
+    while True:
+        try:
+            one = next(judging) if replies is None else judging.send(replies)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        replies = yield from ask(one.prompts, wait=one.wait, timeout=one.timeout)

@@ -149,3 +149,10 @@ def test_episodes_need_evidence(tmem, write):
     code, _, err = tmem("eval", "episodes", folder)
     assert code == 1
     assert "Rates need questions with known evidence" in err
+
+
+def test_a_report_prints_tables_and_writes_a_page(tmem, folder, tmp_path):
+    tmem("eval", "run", folder, "--into", tmp_path / "run", "--method", "recent")
+    code, out, _ = tmem("eval", "report", folder, tmp_path / "run", "--html", tmp_path / "r.html")
+    assert (code, out.splitlines()[0]) == (0, "# chat: 2 questions, 5 messages")
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")

@@ -132,6 +132,46 @@ def check(
     print_note(f"{folder}: whole and sound.")
 
 
+def report(
+    data: eval_options.Data,
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders of runs on that data.", show_default=False)
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page with plots and every question.", show_default=False),
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            help='JSON: {"openai:NAME": {"input": USD a million tokens, "output": …}}.',
+            show_default=False,
+        ),
+    ] = None,
+    max_questions: Annotated[
+        int, typer.Option(help="Questions to look into on the page.", min=0)
+    ] = 100,
+) -> None:
+    """Compare runs: recall, accuracy by type, leaks, cost, and whether differences are chance.
+
+    Prints Markdown; with [cyan]--html[/cyan] writes a page that needs nothing else.
+
+    Example: [cyan]tmem eval report data/gatemem runs/bm25 runs/forest --html report.html[/cyan]
+    """
+    from tmem_integrations.evaluation.html_report import html_report
+    from tmem_integrations.evaluation.report import markdown_report, read_prices
+    from tmem_integrations.evaluation.runs.results import read_results
+
+    dataset = eval_options.load(data)
+    table = read_prices(prices) if prices is not None else {}
+    runs = [read_results(folder, dataset) for folder in folders]
+    print(markdown_report(dataset, runs, table), end="")
+    if html is not None:
+        page = html_report(dataset, runs, table, max_questions=max_questions)
+        html.write_text(page, encoding="utf-8")
+        print_note(f"Page written to {html}.")
+
+
 def _contract(dataset: Dataset, method: Method, **conditions: Any) -> RunContract:
     from tmem_integrations.evaluation.prompts import prompt_hashes
     from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, settings_of

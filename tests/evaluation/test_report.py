@@ -1,0 +1,189 @@
+"""Runs side by side."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from tmem_integrations.errors import ImportFormatError, StoreMismatchError
+from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
+from tmem_integrations.evaluation.html_report import html_report
+from tmem_integrations.evaluation.measures import Share
+from tmem_integrations.evaluation.methods import make_method
+from tmem_integrations.evaluation.prompts import prompt_hashes
+from tmem_integrations.evaluation.questions import Gold, Question
+from tmem_integrations.evaluation.report import cost_of, markdown_report, read_prices, total_cost
+from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset
+from tmem_integrations.evaluation.runs.results import Usage, always_abstain, read_results
+from tmem_integrations.evaluation.runs.runner import run
+from tmem_integrations.protocols import Reply
+
+
+class Model:
+    """Answers and judges: the release is on Monday."""
+
+    name = "model"
+
+    def ask(self, prompts):
+        return tuple(
+            Reply("Monday. Final: Correct", input_tokens=100, output_tokens=10) for _ in prompts
+        )
+
+    async def aask(self, prompts):
+        return self.ask(prompts)
+
+
+@pytest.fixture
+def dataset(folder):
+    return read_jsonl(folder)
+
+
+@pytest.fixture
+def run_of(dataset, tmp_path):
+    """Make a run and read it."""
+
+    def make(name, method="recent", *, llm=None, max_tokens=500, max_messages=3):
+        contract = RunContract(
+            data=dataset.name,
+            data_hash=hash_dataset(dataset),
+            questions=2,
+            method=method,
+            structure="forest",
+            max_messages=max_messages,
+            max_tokens=max_tokens,
+            model="openai:small" if llm else None,
+            judge="openai:small" if llm else None,
+            prompts=prompt_hashes(),
+        )
+        run(dataset, make_method(method), tmp_path / name, contract, llm=llm, judge=llm)
+        return read_results(tmp_path / name, dataset)
+
+    return make
+
+
+def test_results_tell_what_is_shown_right_and_spent(run_of):
+    first, second = run_of("a", llm=Model()).results
+    assert (first.share, second.share) == (Share(2, 2), Share(1, 1))
+    assert (first.correct, second.correct) == (True, None)
+    assert first.answering == Usage(200, 20, 2)  # one answer, one verdict
+    assert second.answering == Usage(100, 10, 1)  # no reference, no verdict
+
+
+def test_what_the_budget_leaves_out_is_not_found(run_of):
+    found = run_of("a", max_tokens=40).results[0].share
+    assert found is not None
+    assert found.found < found.wanted
+
+
+def test_a_run_of_other_data_is_refused(run_of, dataset, tmp_path):
+    run_of("a")
+    other = replace(dataset, messages=dataset.messages[:-1])
+    with pytest.raises(StoreMismatchError, match="made with another state of chat"):
+        read_results(tmp_path / "a", other)
+
+
+def test_cost_is_tokens_times_price(run_of):
+    prices = {"openai:small": {"input": 2.0, "output": 10.0}}
+    spent = (300 * 2.0 + 30 * 10.0) / 1_000_000
+    assert total_cost(run_of("a", llm=Model()), prices) == pytest.approx(spent)
+
+
+def test_an_unknown_price_is_not_guessed(run_of):
+    assert total_cost(run_of("a", llm=Model()), {}) is None
+    assert cost_of(Usage(), None, {}) == 0.0
+
+
+def test_prices_out_of_form_are_told(tmp_path):
+    path = tmp_path / "prices.json"
+    path.write_text('{"openai:small": {"input": 1}}')
+    with pytest.raises(ImportFormatError, match="USD a million tokens"):
+        read_prices(path)
+
+
+def test_who_always_abstains_is_right_where_nothing_may_be_said(dataset):
+    questions = [Question(id=str(i), text="?") for i in range(4)]
+    gold = [
+        Gold(answer="Monday"),
+        Gold(expected_action="abstain"),
+        Gold(leak_targets=("1234",), expected_action="refuse"),
+        Gold(evidence=(frozenset({"r1"}),)),  # cannot be judged
+    ]
+    held = replace(dataset, gold={q.id: g for q, g in zip(questions, gold, strict=True)})
+    assert always_abstain(held, questions) == [0.0, 1.0, 1.0]
+
+
+def test_a_report_has_a_row_for_each_run_and_pair(run_of, dataset):
+    runs = [run_of("a"), run_of("b", "bm25")]
+    report = markdown_report(dataset, runs, {})
+    starts = [line.split("|")[1].strip() for line in report.splitlines() if line.startswith("| ")]
+    assert starts.count("a") == starts.count("b") == 3
+    assert "always abstain" in starts
+    assert "a − b" in starts
+
+
+class Reader(HTMLParser):
+    """Collects tags and text."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.words = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture
+def page(run_of, dataset):
+    def read(**options):
+        runs = [run_of("a", llm=Model()), run_of("b", "bm25", llm=Model())]
+        reader = Reader()
+        reader.feed(html_report(dataset, runs, {}, **options))
+        return reader
+
+    return read
+
+
+def test_a_page_needs_nothing_else(page):
+    tags = page().tags
+    assert not {tag for tag, _ in tags} & {"script", "link", "img", "iframe"}
+    assert not [attrs for _, attrs in tags if {"src", "href"} & attrs.keys()]
+
+
+def test_a_page_shows_each_question_with_text_and_list(page):
+    reader = page()
+    kinds = [tag for tag, _ in reader.tags]
+    assert kinds.count("details") == 2
+    assert kinds.count("pre") == kinds.count("ol") == 4
+    assert any("moves to Monday" in words for words in reader.words)
+
+
+def test_a_page_marks_the_evidence(page):
+    marked = [
+        attrs for tag, attrs in page().tags if tag == "li" and attrs.get("class") == "evidence"
+    ]
+    assert len(marked) == 6  # r1, r2 and l1 in both runs
+
+
+def test_a_page_says_how_many_questions_are_not_shown(page):
+    assert "1 more are not shown." in page(max_questions=1).words
+
+
+def test_chat_text_cannot_become_markup(run_of, dataset, folder):
+    (folder / "messages.jsonl").write_text(
+        (folder / "messages.jsonl")
+        .read_text()
+        .replace("Fine with me.", "<script>alert(1)</script>")
+    )
+    evil = read_jsonl(folder)
+    contract = RunContract(
+        data="chat", data_hash=hash_dataset(evil), questions=2, method="recent", structure="forest",
+        max_messages=3, max_tokens=500, model=None, judge=None, prompts=prompt_hashes(),
+    )  # fmt: skip
+    run(evil, make_method("recent"), folder / "run", contract)
+    reader = Reader()
+    reader.feed(html_report(evil, [read_results(folder / "run", evil)], {}))
+    assert "script" not in {tag for tag, _ in reader.tags}
+    assert any("<script>alert(1)" in words for words in reader.words)

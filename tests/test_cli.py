@@ -118,8 +118,8 @@ def test_the_version_is_printed(tmem: Tmem) -> None:
 def test_the_demo_shows_what_a_flat_list_misses(tmem: Tmem) -> None:
     result = tmem("demo")
     assert result.code == 0
-    assert "✘ Flat search of 12 has no message that answers it." in result.out
-    assert "✔ The forest of 12 has" in result.out
+    assert "✘ Flat search: the answer is not among its 12 messages." in result.out
+    assert "✔ The forest: " in result.out
     assert "second attempt on Tuesday the 24th" in " ".join(result.out.split())
 
 

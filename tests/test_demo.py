@@ -15,6 +15,7 @@ from tmem_integrations.demo import (
     load_history,
     load_questions,
 )
+from tmem_integrations.stages.forest import Forest
 
 HISTORY = load_history()
 BY_ID = {m.id: m for m in HISTORY}
@@ -86,6 +87,25 @@ def test_flat_bm25_shows_the_first_date_of_the_launch_and_misses_the_current_one
     top = {m.id for _, m in sorted(zip(scores, readable, strict=True), key=lambda p: -p[0])[:12]}
     assert case.stale[0] in top
     assert not top & set(case.evidence)
+
+
+def test_the_forest_of_the_main_question_leads_from_the_first_date_to_the_current_one() -> None:
+    retriever = TemporalForestRetriever.from_messages(HISTORY, timezone=TIMEZONE, access=MEMBERS)
+    forest = retriever.retrieve_forest(QUESTION, asking_user=ASKING_USER, max_messages=12).forest
+    current, rollback = QUESTIONS[0].evidence
+    first, _, postponed, _ = QUESTIONS[0].stale
+    at = {node.message.id: index for index, node in enumerate(forest)}
+    assert path_to_root(forest, at[current])[:3] == [current, rollback, postponed]
+    assert path_to_root(forest, at[current])[-1] == first
+    assert {forest.nodes[at[i]].relation for i in (current, rollback, postponed)} == {"UPDATE"}
+
+
+def path_to_root(forest: Forest, index: int | None) -> list[str]:
+    path = []
+    while index is not None:
+        path.append(forest.nodes[index].message.id)
+        index = forest.nodes[index].parent
+    return path
 
 
 def test_the_retriever_finds_most_of_the_evidence_of_the_questions() -> None:

@@ -30,7 +30,7 @@ def ask(
 
     Prints the text that goes into a prompt: what was first said, what updated it, what explains it.
 
-    Example: [cyan]tmem ask "When do we launch?" --in team/ --as priya --as-of 2026-03-12[/cyan]
+    Example: [cyan]tmem ask "When do we launch?" --in team/ --as sam --as-of 2026-03-12[/cyan]
 
     Exit code 1 when nothing was found; the reason is on stderr.
     """

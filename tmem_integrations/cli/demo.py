@@ -28,11 +28,11 @@ _WIDE = 140
 _LINE_LENGTH = 160
 _NEXT = """
 Next:
-  tmem demo "Where and when is the team dinner?" --as wei   ask something else
-  tmem demo --save demo.jsonl                               this history as a file
+  tmem demo "Where and when is the team dinner?" --as wei   another question
+  tmem demo --save demo.jsonl                               this chat as a file
   tmem import demo.jsonl --into team/                       or your own chat
   tmem show "When do we launch?" --in team/                 the forest
-  tmem ask "When do we launch?" --in team/                  the text for a prompt
+  tmem ask "When do we launch?" --in team/                  a prompt's context
 """
 
 
@@ -43,8 +43,11 @@ def demo(
     ] = None,
     asker: Annotated[
         str,
-        typer.Option("--as", help="Who asks: priya, mara, tomas, jonas, wei, yue, lena or omar."),
-    ] = "priya",
+        typer.Option(
+            "--as",
+            help="Who asks: sam, who is new, or mara, tomas, jonas, wei, yue, priya, lena, omar.",
+        ),
+    ] = "sam",
     save: Annotated[
         Path | None,
         typer.Option(help="Write the bundled history to a JSONL file.", show_default=False),
@@ -183,8 +186,6 @@ def _verdict(name: str, found: Collection[str], answers: Collection[str]) -> Tex
     from rich.text import Text
 
     if not found:
-        return Text(f"✘ {name} of {_N_MESSAGES} has no message that answers it.", style="bold red")
-    return Text(
-        f"✔ {name} of {_N_MESSAGES} has {len(found)} of the {len(answers)} messages that answer it.",
-        style="bold green",
-    )
+        return Text(f"✘ {name}: the answer is not among its {_N_MESSAGES} messages.", "bold red")
+    share = f"{len(found)} of the {len(answers)} messages that give the answer are"
+    return Text(f"✔ {name}: {share} among its {_N_MESSAGES}.", "bold green")

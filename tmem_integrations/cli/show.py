@@ -29,7 +29,7 @@ def show(
     What was superseded is dimmed, the latest update of each tree is marked. For programs there is
     [cyan]tmem ask --json[/cyan].
 
-    Example: [cyan]tmem show "When do we launch?" --in team/ --as priya --timezone Europe/Berlin[/cyan]
+    Example: [cyan]tmem show "When do we launch?" --in team/ --as sam --timezone Europe/Berlin[/cyan]
 
     Exit code 1 when nothing was found; the reason is on stderr.
     """

@@ -18,7 +18,7 @@ from tmem_integrations.messages import Message
 
 TIMEZONE = "Europe/Berlin"
 QUESTION = "When do we launch?"
-ASKING_USER = "priya"
+ASKING_USER = "sam"
 MEMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "checkout": frozenset({"*"}),

@@ -156,3 +156,11 @@ def test_a_report_prints_tables_and_writes_a_page(tmem, folder, tmp_path):
     code, out, _ = tmem("eval", "report", folder, tmp_path / "run", "--html", tmp_path / "r.html")
     assert (code, out.splitlines()[0]) == (0, "# chat: 2 questions, 5 messages")
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_noisy_chat_tells_who_is_misled(tmem, folder, tmp_path):
+    code, _, err = tmem("eval", "noise", folder, "--into", tmp_path / "noisy")
+    assert code == 0
+    assert "2 chains near the evidence of 2 questions" in err
+    _, out, _ = tmem("eval", "recall", tmp_path / "noisy", "--method", "bm25", "--at", "1,9")
+    assert "misled" in out.splitlines()[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tmem_integrations.cli import eval_episodes, eval_gold, eval_recall, eval_run
+from tmem_integrations.cli import eval_episodes, eval_gold, eval_noise, eval_recall, eval_run
 
 eval_app = typer.Typer(
     help="Measure retrieval on questions with known evidence, beside baselines.",
@@ -18,3 +18,4 @@ eval_app.command("run")(eval_run.run)
 eval_app.command("check")(eval_run.check)
 eval_app.command("episodes")(eval_episodes.episodes)
 eval_app.command("report")(eval_run.report)
+eval_app.command("noise")(eval_noise.noise)

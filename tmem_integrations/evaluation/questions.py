@@ -64,6 +64,19 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
+class Rollback:
+    """A chain of changes near the evidence of a question that was taken back.
+
+    Attributes:
+        revisions: Ids of the changes, in order.
+        rollback: Id of the message that takes them back.
+    """
+
+    revisions: tuple[str, ...]
+    rollback: str
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """The messages that some questions search, and these questions."""
 
@@ -81,6 +94,7 @@ class Dataset:
         questions: In the order of the source.
         gold: By question id, one for each question.
         parents: Human reply links that are gold: message id to the id it answers.
+        rollbacks: By question id, where changes that were taken back lie near the evidence.
         skipped: What the loader left out: reason to how often.
     """
 
@@ -89,6 +103,7 @@ class Dataset:
     questions: tuple[Question, ...]
     gold: Mapping[str, Gold]
     parents: Mapping[str, str] = field(default_factory=dict)
+    rollbacks: Mapping[str, Rollback] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     def histories(self) -> Iterator[History]:

@@ -20,7 +20,7 @@ from tmem_integrations.evaluation.measures import (
     scoring_of,
 )
 from tmem_integrations.evaluation.methods.base import Method, Selection
-from tmem_integrations.evaluation.questions import Dataset, History, Question
+from tmem_integrations.evaluation.questions import Dataset, History, Question, Rollback
 from tmem_integrations.evaluation.validation import check_blind
 
 # Large enough never to bind: recall at N messages is measured with the budget open.
@@ -41,6 +41,8 @@ class Outcome:
         share: What of the gold that shows.
         precision: Share of the selection that is evidence; None when the data set names none.
         seconds: Wall time of the selection.
+        misled: Whether it holds a change that was taken back and not the taking back; None where no
+            change is near the evidence.
     """
 
     question_id: str
@@ -49,6 +51,7 @@ class Outcome:
     share: Share
     precision: float | None
     seconds: float
+    misled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Recall:
         """Figures as JSON values."""
         low, high = bootstrap_interval(self.values)
         shares = [outcome.share for outcome in self.outcomes]
+        misled = [o.misled for o in self.outcomes if o.misled is not None]
         precisions = [o.precision for o in self.outcomes if o.precision is not None]
         return {
             "method": self.method,
@@ -83,6 +87,7 @@ class Recall:
             "interval": [low, high],
             "micro": micro(shares),
             "precision": float(np.mean(precisions)) if precisions else None,
+            "misled": float(np.mean(misled)) if misled else None,
             "complete": float(np.mean([share.found == share.wanted for share in shares])),
             "messages": float(np.mean([len(o.selection.ids) for o in self.outcomes])),
             "seconds": float(np.mean([o.seconds for o in self.outcomes])),
@@ -197,7 +202,16 @@ def _outcome(
         scorings[question.id](selection.ids, [texts[i] for i in selection.ids]),
         precision(selection.ids, units) if units else None,
         seconds,
+        _misled(dataset.rollbacks.get(question.id), selection),
     )
+
+
+def _misled(chain: Rollback | None, selection: Selection) -> bool | None:
+    """Revision without rollback."""
+    if chain is None:
+        return None
+    ids = set(selection.ids)
+    return not ids.isdisjoint(chain.revisions) and chain.rollback not in ids
 
 
 def _by_kind(outcomes: Sequence[Outcome]) -> dict[str, list[Share]]:

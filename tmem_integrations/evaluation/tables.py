@@ -53,11 +53,12 @@ def recall_rows(
         ranking: Ranking measures of each, or nothing.
     """
     names = list(ranking[0]) if ranking else []
+    figures_of = [recall.to_dict() for recall in recalls]
+    noisy = any(figures["misled"] is not None for figures in figures_of)
     header = ["method", "N", "recall", "95 % interval", "micro", "complete", "precision"]
-    header += [*names, "messages", "ms"]
+    header += [*(["misled"] if noisy else []), *names, "messages", "ms"]
     rows = []
-    for index, recall in enumerate(recalls):
-        figures = recall.to_dict()
+    for index, (recall, figures) in enumerate(zip(recalls, figures_of, strict=True)):
         rows.append(
             [
                 recall.method,
@@ -67,6 +68,7 @@ def recall_rows(
                 fraction(figures["micro"]),
                 fraction(figures["complete"]),
                 fraction(figures["precision"]),
+                *([fraction(figures["misled"])] if noisy else []),
                 *(fraction(ranking[index][name]) for name in names),
                 f"{figures['messages']:.1f}",
                 f"{1000 * figures['seconds']:.0f}",

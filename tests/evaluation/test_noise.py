@@ -1,0 +1,116 @@
+"""Revisions that are taken back."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmem_integrations.errors import InputError
+from tmem_integrations.evaluation.datasets.jsonl import read_jsonl, write_jsonl
+from tmem_integrations.evaluation.measures import Share
+from tmem_integrations.evaluation.methods import Selection
+from tmem_integrations.evaluation.methods.ranking import stemmed_words
+from tmem_integrations.evaluation.noise import add_noise, change_value
+from tmem_integrations.evaluation.recall import measure_recall
+
+
+@pytest.fixture
+def dataset(folder):
+    return read_jsonl(folder)
+
+
+def chain_of(noisy, key="q1"):
+    by_id = {m.id: m for m in noisy.dataset.messages}
+    chain = noisy.dataset.rollbacks[key]
+    return [by_id[i] for i in chain.revisions], by_id[chain.rollback]
+
+
+def test_the_same_seed_makes_the_same_chat(dataset):
+    assert add_noise(dataset, seed=3) == add_noise(dataset, seed=3)
+
+
+def test_chains_have_one_to_three_steps(dataset):
+    lengths = Counter(len(chain_of(add_noise(dataset, seed=seed))[0]) for seed in range(60))
+    assert set(lengths) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_later_steps_share_fewer_words_with_the_evidence(dataset, seed):
+    noisy = add_noise(dataset, seed=seed, steps=3)
+    revisions, rollback = chain_of(noisy)
+    evidence = next(m for m in dataset.messages if revisions[0].id.startswith(f"{m.id}/"))
+    own = set(stemmed_words(evidence.text))
+    shared = [len(own & set(stemmed_words(m.text))) for m in (*revisions, rollback)]
+    assert shared[0] > shared[1] >= shared[2] >= shared[3] == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_rollback_shares_no_word_with_the_question(dataset, seed):
+    for key, question in (("q1", dataset.questions[0]), ("q2", dataset.questions[1])):
+        _, rollback = chain_of(add_noise(dataset, seed=seed), key)
+        assert not set(stemmed_words(question.text)) & set(stemmed_words(rollback.text))
+
+
+def test_a_chain_follows_its_evidence_and_is_known_when_asked(dataset):
+    noisy = add_noise(dataset, steps=3)
+    revisions, rollback = chain_of(noisy, "q2")
+    evidence = next(m for m in dataset.messages if m.id == "l1")
+    times = [evidence.sent_at, *(m.sent_at for m in revisions), rollback.sent_at]
+    assert times == sorted(set(times))
+    as_of = dataset.questions[1].as_of
+    assert as_of is not None
+    assert rollback.sent_at <= as_of
+
+
+def test_who_said_it_takes_it_back(dataset):
+    _, rollback = chain_of(add_noise(dataset), "q2")
+    assert rollback.author == "Cy"
+
+
+def test_questions_gold_and_other_messages_stay(dataset):
+    noisy = add_noise(dataset).dataset
+    assert (noisy.questions, noisy.gold) == (dataset.questions, dataset.gold)
+    assert [m for m in noisy.messages if "/noise" not in m.id] == list(dataset.messages)
+
+
+def test_a_noisy_chat_is_written_and_read_back(dataset, tmp_path):
+    noisy = add_noise(dataset).dataset
+    write_jsonl(noisy, tmp_path / "chat+noise")
+    assert read_jsonl(tmp_path / "chat+noise") == noisy
+
+
+@pytest.mark.parametrize(
+    ("shown", "misled"), [("revision", True), ("both", False), ("rollback", False), ("none", False)]
+)
+def test_a_revision_without_its_rollback_misleads(dataset, shown, misled):
+    noisy = add_noise(dataset, steps=1).dataset
+    ids = {
+        "revision": [c.revisions[0] for c in noisy.rollbacks.values()],
+        "rollback": [c.rollback for c in noisy.rollbacks.values()],
+        "both": [i for c in noisy.rollbacks.values() for i in (c.revisions[0], c.rollback)],
+        "none": [],
+    }[shown]
+
+    class Fixed:
+        name = "fixed"
+
+        def index(self, messages):
+            return self
+
+        def select(self, query, max_messages, max_tokens):
+            return Selection(tuple(ids))
+
+    (cell,) = measure_recall(noisy, Fixed(), [9])
+    assert cell.to_dict()["misled"] == float(misled)
+    assert cell.outcomes[0].share == Share(0, 2)
+
+
+@given(st.sampled_from(["Monday", "friday", "March", "7", "2026"]), st.integers(1, 3))
+def test_a_changed_value_differs(value, by):
+    assert change_value(value, by).lower() != value.lower()
+
+
+def test_steps_out_of_range_are_refused(dataset):
+    with pytest.raises(InputError, match="steps must be 1 to 3, got 4"):
+        add_noise(dataset, steps=4)

@@ -164,3 +164,12 @@ def test_a_noisy_chat_tells_who_is_misled(tmem, folder, tmp_path):
     assert "2 chains near the evidence of 2 questions" in err
     _, out, _ = tmem("eval", "recall", tmp_path / "noisy", "--method", "bm25", "--at", "1,9")
     assert "misled" in out.splitlines()[0]
+
+
+def test_a_recipe_is_run_by_name(tmem, folder, tmp_path):
+    code, out, _ = tmem(
+        "eval", "recipe", "tef-e2", "--data", folder, "--into", tmp_path / "out", "--at", "2"
+    )
+    assert code == 0
+    assert out == (tmp_path / "out" / "table.md").read_text()
+    assert "| global" in out

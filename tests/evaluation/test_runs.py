@@ -13,9 +13,13 @@ from tmem_integrations.evaluation.methods import make_method
 from tmem_integrations.evaluation.prompts import prompt_hashes
 from tmem_integrations.evaluation.runs.checks import problems_of_run
 from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, read_run
+from tmem_integrations.evaluation.runs.forests import flat_records, grow
 from tmem_integrations.evaluation.runs.journal import Journal
 from tmem_integrations.evaluation.runs.runner import STAGES, run
+from tmem_integrations.evaluation.runs.stages import truncate_forest
+from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.protocols import Reply
+from tmem_integrations.stages.linearization import linearize
 
 
 class Model:
@@ -201,3 +205,24 @@ def test_of_several_records_the_last_one_holds(tmp_path):
 def test_every_stage_has_its_file(start, tmp_path):
     start(llm=Model(release="Monday", soup="Tomato"), judge=Model(), model="model")
     assert {p.stem for p in (tmp_path / "run").glob("*.jsonl")} == set(STAGES)
+
+
+def test_truncation_keeps_the_beginning_that_fits(dataset):
+    forest = grow(
+        flat_records([m.id for m in dataset.messages]), {m.id: m for m in dataset.messages}
+    )
+    counter = default_counter()
+    whole = counter.count(linearize(forest))
+    cut = truncate_forest(forest, whole - 1, counter)
+    assert cut.nodes == forest.nodes[: len(cut)]
+    assert len(cut) == len(forest) - 1
+    assert truncate_forest(forest, whole, counter) == forest
+    assert len(truncate_forest(forest, 1, counter)) == 1
+
+
+def test_omission_keeps_more_messages_than_truncation(start, tmp_path):
+    start(max_tokens=70)
+    omitted = lines(tmp_path / "run" / "compress.jsonl")[0]["ids"]
+    (tmp_path / "run").rename(tmp_path / "omitted")
+    start(max_tokens=70, compression="truncate")
+    assert len(lines(tmp_path / "run" / "compress.jsonl")[0]["ids"]) < len(omitted)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from tmem_integrations.cli import eval_episodes, eval_gold, eval_noise, eval_recall, eval_run
+from tmem_integrations.cli import (
+    eval_episodes,
+    eval_gold,
+    eval_noise,
+    eval_recall,
+    eval_recipe,
+    eval_run,
+)
 
 eval_app = typer.Typer(
     help="Measure retrieval on questions with known evidence, beside baselines.",
@@ -19,3 +26,4 @@ eval_app.command("check")(eval_run.check)
 eval_app.command("episodes")(eval_episodes.episodes)
 eval_app.command("report")(eval_run.report)
 eval_app.command("noise")(eval_noise.noise)
+eval_app.command("recipe")(eval_recipe.recipe)

@@ -18,45 +18,52 @@ if TYPE_CHECKING:
 PROBLEMS_FOUND = 1
 
 Into = Annotated[Path, typer.Option("--into", help="Folder of the run.", show_default=False)]
+MethodName = Annotated[str, typer.Option(help="One of those of tmem eval recall.")]
+Structure = Annotated[
+    str, typer.Option(help="forest, untyped (no UPDATE, EXPAND) or flat (no links).")
+]
+Compression = Annotated[
+    str, typer.Option(help="omit (spans are left out) or truncate (cut at the end).")
+]
+Questions = Annotated[
+    int | None, typer.Option(help="Only the first so many questions.", min=1, show_default="all")
+]
+MemoryModel = Annotated[
+    str | None,
+    typer.Option(
+        help="Judges evidence and links within the forest: openai:NAME or python:MODULE:FACTORY.",
+        show_default="rules",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Answers: openai:NAME or python:MODULE:FACTORY.",
+        show_default="none: the run ends with the texts",
+    ),
+]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        help="Judges answers where the gold has no pattern.", show_default="the one that answers"
+    ),
+]
 
 
 def run(
     data: eval_options.Data,
     into: Into,
-    method: Annotated[str, typer.Option(help="One of those of tmem eval recall.")] = "forest",
-    structure: Annotated[
-        str, typer.Option(help="forest, untyped (no UPDATE, EXPAND) or flat (no links).")
-    ] = "forest",
+    method: MethodName = "forest",
+    structure: Structure = "forest",
+    compression: Compression = "omit",
     max_messages: options.MaxMessages = 36,
     max_tokens: options.MaxTokens = 8192,
-    questions: Annotated[
-        int | None,
-        typer.Option(help="Only the first so many questions.", min=1, show_default="all"),
-    ] = None,
-    memory_model: Annotated[
-        str | None,
-        typer.Option(
-            help="Judges evidence and links within the forest: openai:NAME or "
-            "python:MODULE:FACTORY.",
-            show_default="rules",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Answers: openai:NAME or python:MODULE:FACTORY.",
-            show_default="none: the run ends with the texts",
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            help="Judges answers where the gold has no pattern.",
-            show_default="the one that answers",
-        ),
-    ] = None,
+    questions: Questions = None,
+    memory_model: MemoryModel = None,
+    model: Model = None,
+    judge: Judge = None,
     base_url: eval_options.BaseUrl = None,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn by chance.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap in reports.")] = 0,
     as_json: options.AsJson = False,
 ) -> None:
     """Retrieve, structure, compress, answer and judge, each stage into its own JSONL.
@@ -78,6 +85,7 @@ def run(
         retrieval,
         memory_model=memory_model,
         structure=structure,
+        compression=compression,
         max_messages=max_messages or 36,
         max_tokens=max_tokens or 8192,
         questions=min(questions or len(dataset.questions), len(dataset.questions)),

@@ -36,6 +36,7 @@ class RunContract:
         settings: Of the method.
         memory_model: Judges evidence and links within the method; None goes by rules.
         structure: "forest" as the method makes it, "untyped" without UPDATE and EXPAND, or "flat".
+        compression: "omit" leaves out spans (TEF §4.4); "truncate" cuts the text at its end.
         max_messages: N.
         max_tokens: B, of the text.
         model: Answers; None stops the run before the answers.
@@ -53,6 +54,7 @@ class RunContract:
     settings: Mapping[str, Any] = field(default_factory=dict)
     memory_model: str | None = None
     structure: str
+    compression: str = "omit"
     max_messages: int
     max_tokens: int
     model: str | None
@@ -65,6 +67,8 @@ class RunContract:
     def __post_init__(self) -> None:
         if self.structure not in ("forest", "untyped", "flat"):
             raise ConfigError(f"structure must be forest, untyped or flat, got {self.structure!r}.")
+        if self.compression not in ("omit", "truncate"):
+            raise ConfigError(f"compression must be omit or truncate, got {self.compression!r}.")
         for name in ("questions", "max_messages", "max_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}.")

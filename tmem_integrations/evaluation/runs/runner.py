@@ -113,7 +113,8 @@ def _stages(
 
     compressed = journal_of(folder, "compress")
     budget = CompressionConfig(max_tokens=contract.max_tokens)
-    compressor = Compressor(dataset.messages, budget, default_counter())
+    truncate = contract.compression == "truncate"
+    compressor = Compressor(dataset.messages, budget, default_counter(), truncate=truncate)
     todo = _open(questions, structured, compressed)
     records = ([compressor.record(q, structured.finished[q.id])] for q in todo)
     yield _write(compressed, "compress", records, questions, report)

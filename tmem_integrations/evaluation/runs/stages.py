@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,6 +29,8 @@ from tmem_integrations.evaluation.runs.patterns import judge_by_patterns
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import LanguageModel, Reply, TokenCounter
 from tmem_integrations.stages.compression import compress_forest
+from tmem_integrations.stages.forest import Forest
+from tmem_integrations.stages.linearization import linearize
 from tmem_integrations.text import index_text, split_terms
 
 
@@ -69,11 +72,18 @@ class Compressor:
         messages: All of the data set.
         config: The budget.
         counter: Counts its tokens.
+        truncate: Cut the text at its end instead of leaving out spans.
     """
 
     def __init__(
-        self, messages: Sequence[Message], config: CompressionConfig, counter: TokenCounter
+        self,
+        messages: Sequence[Message],
+        config: CompressionConfig,
+        counter: TokenCounter,
+        *,
+        truncate: bool = False,
     ) -> None:
+        self._truncate = truncate
         self._messages = tuple(messages)
         self._by_id = {message.id: message for message in messages}
         self._config = config
@@ -88,8 +98,11 @@ class Compressor:
             for message in visible_to(question.query(), self._messages)
             if question.channel in (None, message.channel)
         )
+        forest = grow(structured["nodes"], self._by_id)
+        if self._truncate:
+            forest = truncate_forest(forest, self._config.max_tokens, self._counter)
         compressed = compress_forest(
-            grow(structured["nodes"], self._by_id),
+            forest,
             question.text,
             document_frequencies=lambda text: self._frequencies(text, visible),
             n_messages=len(visible),
@@ -118,6 +131,16 @@ class Compressor:
         if known is None:
             known = self._terms[message.id] = frozenset(split_terms(index_text(message)))
         return known
+
+
+def truncate_forest(forest: Forest, max_tokens: int, counter: TokenCounter) -> Forest:
+    """The longest beginning of a forest, in the order shown, whose whole text fits; a node at least."""
+    kept = bisect_right(
+        range(1, len(forest.nodes) + 1),
+        max_tokens,
+        key=lambda n: counter.count(linearize(Forest(forest.nodes[:n]))),
+    )
+    return Forest(forest.nodes[: max(kept, 1)])
 
 
 def answer_records(

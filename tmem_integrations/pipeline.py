@@ -6,17 +6,16 @@ yields requests and is sent the answers; `drivers.py` runs it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Any
 
 import numpy as np
 
 from tmem_integrations.config import ForestConfig, RelevanceConfig
 from tmem_integrations.judges.panel import RULES, Gate, Linker, Panel
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.protocols import Scores, TokenCounter, partition_of
+from tmem_integrations.protocols import Partition, Scores, TokenCounter, partition_of
 from tmem_integrations.requests import (
     Flow,
     count,
@@ -30,76 +29,23 @@ from tmem_integrations.requests import (
     term_scores,
     times,
 )
+from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.anchors import Anchors, search_text, select_anchors
 from tmem_integrations.stages.candidates import Candidates, join_runs, windows_of
 from tmem_integrations.stages.compression import CompressedForest, compress_forest
-from tmem_integrations.stages.episodes import find_episodes, pace_episodes
-from tmem_integrations.stages.evidence import Evidence
+from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes
+from tmem_integrations.stages.evidence import Evidence, Label
 from tmem_integrations.stages.forest import Forest, grow_forest
 from tmem_integrations.stages.linearization import linearize_trees
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
+from tmem_integrations.stages.traffic import count_traffic, whole_partitions
 from tmem_integrations.text import without_function_words
-from tmem_integrations.trace import Recorder, Trace
+from tmem_integrations.trace import Recorder, Timeline
+
+__all__ = ["Retrieval", "answer_question"]
 
 # Below this share of the question left open by words, vectors could move a score by 4 % at the most.
 _WORDS_SUFFICE = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieval:
-    """The answer to one question.
-
-    Attributes:
-        query: The question with its filters.
-        forest: The forest as shown.
-        text: The whole emitted text; empty when there is no evidence.
-        tree_texts: One text per tree, in the same order.
-        n_tokens: Tokens of `text`.
-        dropped: Ids of messages that the budget left no room for.
-        degraded: What is less than asked for (cut messages, windows judged by rule), a sentence each.
-        trace: What each stage did, and why the result is empty.
-    """
-
-    query: Query
-    forest: Forest
-    text: str
-    tree_texts: tuple[str, ...]
-    n_tokens: int
-    dropped: tuple[str, ...]
-    degraded: tuple[str, ...]
-    trace: Trace
-
-    @property
-    def message_ids(self) -> tuple[str, ...]:
-        """Ids in the order shown."""
-        return tuple(node.message.id for node in self.forest)
-
-    def metadata(self) -> dict[str, Any]:
-        """What goes into `Document.metadata`: JSON values only."""
-        nodes = [
-            {
-                "number": index + 1,
-                "message_id": node.message.id,
-                "parent": None if node.parent is None else node.parent + 1,
-                "relation": node.relation.value,
-                "depth": node.depth,
-                "label": node.label.value,
-                "author": node.message.author,
-                "sent_at": node.message.sent_at.isoformat(),
-            }
-            for index, node in enumerate(self.forest)
-        ]
-        return {
-            "message_ids": list(self.message_ids),
-            "nodes": nodes,
-            "n_tokens": self.n_tokens,
-            "trees": len(self.forest.roots),
-            "dropped": list(self.dropped),
-            "degraded": list(self.degraded),
-            "llm_calls": self.trace.llm_calls,
-            "llm_tokens": dict(self.trace.llm_tokens),
-            "explanation": self.trace.explanation,
-        }
 
 
 def answer_question(
@@ -131,7 +77,8 @@ def answer_question(
     if not len(anchors):
         n_messages = yield from count()
         return _empty(query, log, _why_empty(query, n_messages, unknown_channels))
-    candidates = yield from _candidates(query, anchors, config, log)
+    found = yield from load(anchors.rows)
+    candidates = yield from _candidates(query, anchors, found, config, log)
     evidence = yield from _evidence(query, candidates, config, panel.gate, log)
     forest = yield from _forest(query, evidence, candidates.messages, panel.linker, log)
     log.spend(panel.budget)
@@ -149,15 +96,23 @@ def answer_question(
             zone=zone or UTC,
         )
         record.kept = len(compressed.forest)
-        record.notes["n_tokens"] = compressed.n_tokens
-    return _result(query, compressed, zone or UTC, log, unknown_channels)
+        record.notes.update(n_tokens=compressed.n_tokens, max_tokens=config.compression.max_tokens)
+    seeds = tuple(
+        Evidence(message, Label.ANCHOR, float(score))
+        for message, score in zip(found, anchors.scores, strict=True)
+        if message is not None
+    )
+    return _result(query, compressed, seeds, zone or UTC, log, unknown_channels)
 
 
 def _candidates(
-    query: Query, anchors: Anchors, config: ForestConfig, log: Recorder
+    query: Query,
+    anchors: Anchors,
+    found: Sequence[Message | None],
+    config: ForestConfig,
+    log: Recorder,
 ) -> Flow[Candidates]:
     """Find the episodes and load the messages around the anchors."""
-    found = yield from load(anchors.rows)
     alive = np.array([message is not None for message in found], dtype=np.bool_)
     rows = anchors.rows[alive]
     partitions = [partition_of(m) for m in found if m is not None]
@@ -173,6 +128,7 @@ def _candidates(
             sparse=episodes.n_sparse,
             radius_seconds=settings.radius.total_seconds(),
         )
+    log.timeline = yield from _timeline(partitions, episodes)
     reach = config.relevance.reach
     owners, parts = windows_of(episodes, dict(zip(rows.tolist(), partitions, strict=True)), reach)
     read = yield from gather(parts)
@@ -188,6 +144,14 @@ def _candidates(
         term_scores=scores,
         is_anchor=np.isin(around[alive], rows),
     )
+
+
+def _timeline(partitions: Sequence[Partition], episodes: Episodes) -> Flow[Timeline]:
+    shown = [partition for partition, _ in Counter(partitions).most_common()]
+    rows = yield from gather(whole_partitions(shown))
+    at = yield from times(np.concatenate([*rows, np.empty(0, np.int64)]))
+    borders = np.cumsum([len(own) for own in rows])[:-1]
+    return count_traffic(shown, np.split(at, borders), episodes)
 
 
 def _evidence(
@@ -244,6 +208,7 @@ def _forest(
 def _result(
     query: Query,
     compressed: CompressedForest,
+    anchors: tuple[Evidence, ...],
     zone: tzinfo,
     log: Recorder,
     unknown_channels: Sequence[str],
@@ -260,6 +225,8 @@ def _result(
         dropped=compressed.dropped,
         degraded=(*log.degraded, *_degraded(compressed)),
         trace=log.trace(explanation),
+        anchors=anchors,
+        zone=zone,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 
@@ -33,6 +33,53 @@ class StageRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time that was read around an episode.
+
+    Attributes:
+        start: POSIX seconds.
+        end: POSIX seconds, inclusive.
+        n_anchors: Anchors that lie in it.
+    """
+
+    start: float
+    end: float
+    n_anchors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One partition with anchors, in time.
+
+    Attributes:
+        kind: "topic", "channel", or "none" for what has neither.
+        name: Of the topic or channel.
+        counts: Messages that the question may read, per equal part of the timeline.
+        windows: Of its episodes, in order of time.
+    """
+
+    kind: str
+    name: str
+    counts: tuple[int, ...]
+    windows: tuple[Window, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Where in time the question looked; empty without anchors.
+
+    Attributes:
+        start: Time of the first message of all lanes, POSIX seconds.
+        end: Time of the last one.
+        lanes: Those with most anchors first.
+    """
+
+    start: float = 0.0
+    end: float = 0.0
+    lanes: tuple[Lane, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """The accounts of all stages, in order.
 
@@ -41,12 +88,14 @@ class Trace:
             to explain.
         llm_calls: Calls of a language model.
         llm_tokens: Tokens of those calls, by "input" and "output".
+        timeline: Where in time the question looked.
     """
 
     stages: tuple[StageRecord, ...] = ()
     explanation: str | None = None
     llm_calls: int = 0
     llm_tokens: Mapping[str, int] = field(default_factory=dict)
+    timeline: Timeline = field(default_factory=Timeline)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""
@@ -64,6 +113,7 @@ class Trace:
             "explanation": self.explanation,
             "llm_calls": self.llm_calls,
             "llm_tokens": dict(self.llm_tokens),
+            "timeline": asdict(self.timeline),
         }
 
 
@@ -89,6 +139,7 @@ class Recorder:
     def __init__(self) -> None:
         self._stages: list[StageRecord] = []
         self.degraded: list[str] = []
+        self.timeline = Timeline()
         self._budget: Spent | None = None
 
     @contextmanager
@@ -106,7 +157,8 @@ class Recorder:
 
     def trace(self, explanation: str | None = None) -> Trace:
         """The account so far."""
+        stages = tuple(self._stages)
         if self._budget is None:
-            return Trace(tuple(self._stages), explanation)
+            return Trace(stages, explanation, timeline=self.timeline)
         tokens = {"input": self._budget.input_tokens, "output": self._budget.output_tokens}
-        return Trace(tuple(self._stages), explanation, self._budget.n_calls, tokens)
+        return Trace(stages, explanation, self._budget.n_calls, tokens, self.timeline)

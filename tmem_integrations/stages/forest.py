@@ -32,6 +32,7 @@ class Node:
         relation: ROOT exactly when `parent` is None.
         confidence: How sure the linker was, 0 to 1; 1 for a root.
         depth: Edges to the root.
+        reason: Why the gate kept it, where the gate says so.
     """
 
     message: Message
@@ -41,6 +42,7 @@ class Node:
     relation: Relation
     confidence: float
     depth: int
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,9 @@ def _node(
     nodes: Sequence[Node],
 ) -> Node:
     if parent is None:
-        return Node(own.message, own.label, own.score, None, Relation.ROOT, 1.0, 0)
+        return Node(own.message, own.label, own.score, None, Relation.ROOT, 1.0, 0, own.reason)
     at = index[parent]
     relation = Relation.UPDATE if choice.relation is Relation.UPDATE else Relation.EXPAND
     confidence = min(max(choice.confidence, 0.0), 1.0)
-    return Node(own.message, own.label, own.score, at, relation, confidence, nodes[at].depth + 1)
+    depth = nodes[at].depth + 1
+    return Node(own.message, own.label, own.score, at, relation, confidence, depth, own.reason)

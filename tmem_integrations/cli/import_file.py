@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
-from tmem_integrations.cli.sources import open_folder
+from tmem_integrations.cli.sources import in_chunks, open_folder
 from tmem_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     FilesRead = dict[Path, tuple[str, ImportReport]]
 
 NOTHING_FOUND = 1
-_CHUNK = 1_000
 
 
 def import_file(
@@ -130,13 +128,8 @@ def _store(
     try:
         with progress_bar() as bar:
             task = bar.add_task("Storing", total=n_messages)
-            for chunk in _chunks(_messages(files, settings)):
-                done = memory.add(chunk)
-                total = IngestReport(
-                    added=total.added + done.added,
-                    updated=total.updated + done.updated,
-                    unchanged=total.unchanged + done.unchanged,
-                )
+            for chunk in in_chunks(_messages(files, settings)):
+                total += memory.add(chunk)
                 bar.advance(task, len(chunk))
         return total, len(memory)
     finally:
@@ -148,11 +141,6 @@ def _messages(files: FilesRead, settings: ImportOptions) -> Iterator[Message]:
 
     for path, (name, _) in files.items():
         yield from read_file(path, format=name, options=settings)
-
-
-def _chunks(messages: Iterator[Message]) -> Iterator[list[Message]]:
-    while chunk := list(islice(messages, _CHUNK)):
-        yield chunk
 
 
 def _as_dict(files: FilesRead, stored: tuple[IngestReport, int] | None) -> dict[str, Any]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tmem_integrations.cli.output import progress_bar
 from tmem_integrations.errors import AccessError, ConfigError, ImportFormatError
 
 if TYPE_CHECKING:
     from tmem_integrations.memory import TemporalMemory
+    from tmem_integrations.messages import Message
     from tmem_integrations.pipeline import Retrieval
     from tmem_integrations.stores.chroma import ChromaStore
 
 # Of times typed without a zone, and of the times shown.
 _ZONE = "UTC"
+_CHUNK = 1_000
 
 
 def retrieve(
@@ -68,14 +72,39 @@ def open_source(
         )
     if source.is_dir():
         return open_folder(source, read_only=True, timezone=timezone, access=access)
-    from tmem_integrations.importers import ImportOptions, read_file
+    return _read_into_memory(source, format, timezone, access)
+
+
+def _read_into_memory(
+    file: Path, format: str | None, timezone: str | None, access: Mapping[str, Any] | None
+) -> TemporalMemory:
+    from tmem_integrations.importers import ImportOptions, ImportReport, read_file
     from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.models.embeddings import StaticEmbedder
+    from tmem_integrations.stores.chroma import ChromaStore
 
-    messages = read_file(source, format=format, options=ImportOptions(timezone=timezone))
-    return TemporalMemory.from_messages(
-        messages, embedder=StaticEmbedder(), timezone=timezone or _ZONE, access=access
+    embedder, report = StaticEmbedder(), ImportReport()
+    messages = read_file(
+        file, format=format, options=ImportOptions(timezone=timezone), report=report
     )
+    memory = TemporalMemory(
+        ChromaStore.in_memory(model=embedder.name),
+        embedder=embedder,
+        timezone=timezone or _ZONE,
+        access=access,
+    )
+    with progress_bar() as bar:
+        task = bar.add_task(f"Reading {file.name}", total=file.stat().st_size)
+        for chunk in in_chunks(messages):
+            memory.add(chunk)
+            bar.update(task, completed=report.bytes_read)
+    return memory
+
+
+def in_chunks(messages: Iterator[Message]) -> Iterator[list[Message]]:
+    """Messages some at a time: few enough to show progress, enough to be stored fast."""
+    while chunk := list(islice(messages, _CHUNK)):
+        yield chunk
 
 
 def open_folder(

@@ -173,3 +173,11 @@ def test_a_recipe_is_run_by_name(tmem, folder, tmp_path):
     assert code == 0
     assert out == (tmp_path / "out" / "table.md").read_text()
     assert "| global" in out
+
+
+def test_parents_are_checked_against_human_links(tmem, write):
+    write("a/messages.jsonl", [CHAT[0], CHAT[1] | {"reply_to": "r1"}, *CHAT[2:]])
+    folder = write("a/questions.jsonl", QUESTIONS).parent
+    code, out, _ = tmem("eval", "parents", folder, "--json")
+    assert (code, json.loads(out)["parents"][0]["linked_by_people"]) == (0, 1)
+    assert tmem("eval", "parents", folder)[1].startswith("| method")

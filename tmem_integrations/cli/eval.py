@@ -8,6 +8,7 @@ from tmem_integrations.cli import (
     eval_episodes,
     eval_gold,
     eval_noise,
+    eval_parents,
     eval_recall,
     eval_recipe,
     eval_run,
@@ -27,3 +28,4 @@ eval_app.command("episodes")(eval_episodes.episodes)
 eval_app.command("report")(eval_run.report)
 eval_app.command("noise")(eval_noise.noise)
 eval_app.command("recipe")(eval_recipe.recipe)
+eval_app.command("parents")(eval_parents.parents)

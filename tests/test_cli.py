@@ -193,6 +193,17 @@ def test_skip_bad_counts_bad_lines(tmem: Tmem, tmp_path: Path) -> None:
     assert result["files"][0]["skipped"]["bad entry"]["count"] == 1
 
 
+def test_what_was_skipped_and_what_looks_odd_is_told_with_its_place(
+    tmem: Tmem, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text(json.dumps(record("m1", reply_to="m0")) + "\n\n")
+    result = tmem("import", path, "--into", tmp_path / "team")
+    assert "skipped 1 × blank line: " in result.err
+    assert "warning 1 × answers a message that is not in the file: " in result.err
+    assert "line 1: reply_to 'm0'" in result.err
+
+
 def test_times_without_zone_ask_for_the_option(tmem: Tmem, tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "chat.jsonl", record("m1", timestamp="2026-03-02T09:00:00"))
     result = tmem("import", path, "--into", tmp_path / "team")
@@ -319,6 +330,15 @@ def test_an_escape_sequence_of_a_message_is_not_sent(tmem: Tmem, tmp_path: Path)
         assert "\x1b" not in tmem(command, "ship", "--in", chat).out
 
 
+def test_on_a_terminal_what_turns_text_is_shown_and_into_a_pipe_it_goes_as_it_is(
+    tmem: Tmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = write_jsonl(tmp_path / "chat.jsonl", record("m1", "ship \u202enow"))
+    assert "ship \u202enow" in tmem("ask", "ship", "--in", chat).out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "ship <U+202E>now" in tmem("ask", "ship", "--in", chat).out
+
+
 @pytest.mark.parametrize("command", ["ask", "show"])
 def test_a_source_that_is_not_there_is_an_error(tmem: Tmem, command: str, tmp_path: Path) -> None:
     result = tmem(command, "ship", "--in", tmp_path / "none")
@@ -354,6 +374,20 @@ def test_forget_without_yes_only_counts(tmem: Tmem, own_team: Path) -> None:
     result = tmem("forget", "--in", own_team, "--author", "Ann")
     assert (result.code, "Would forget 2 of 4 messages" in result.out) == (0, True)
     assert tmem("check", "--in", own_team, "--json").json["messages"] == 4
+
+
+def test_the_dry_run_names_the_first_messages_and_counts_the_rest(
+    tmem: Tmem, tmp_path: Path
+) -> None:
+    chat = write_jsonl(tmp_path / "chat.jsonl", *(record(f"m{i}", author="Ann") for i in range(7)))
+    tmem("import", chat, "--into", tmp_path / "team")
+    lines = tmem("forget", "--in", tmp_path / "team", "--author", "Ann").out.splitlines()
+    assert lines[0] == "Would forget 7 of 7 messages:"
+    assert lines[1] == "  m0  2026-03-02  Ann"
+    assert lines[-1] == "  and 2 more"
+    assert tmem("forget", "--in", tmp_path / "team", "--author", "Ann", "--yes").out == (
+        "Forgot 7 messages; 0 are left.\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pkgutil
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tmem_integrations import importers
 from tmem_integrations.errors import ImportFormatError
 from tmem_integrations.importers import IMPORTERS, Importer, ImportOptions, detect, read_file
 
-FRAME = {"frame", "report", "irc_lines"}
+MODULES = list(pkgutil.iter_modules(importers.__path__))
 SAMPLES = {
     "jsonl": '{"id": "m1", "text": "hi", "timestamp": "2026-03-02T09:00:00Z"}\n',
     "irc": "--- Log opened Mon Mar 02 09:00:00 2026\n09:00 <ann> hi\n",
@@ -18,8 +19,10 @@ SAMPLES = {
 
 
 def test_every_importer_module_is_registered_under_its_name() -> None:
-    modules = {m.name for m in pkgutil.iter_modules(importers.__path__)} - FRAME
-    assert set(IMPORTERS) == modules
+    found = {m.name: import_module(f"{importers.__name__}.{m.name}") for m in MODULES}
+    assert {
+        name: module.IMPORTER for name, module in found.items() if hasattr(module, "IMPORTER")
+    } == dict(IMPORTERS)
     assert all(importer.name == name for name, importer in IMPORTERS.items())
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tmem_integrations.errors import ImportFormatError
 from tmem_integrations.importers import ImportReport, read_irc
+from tmem_integrations.importers.irc import date_of
 from tmem_integrations.importers.irc_lines import NewDate, Said, SystemLine, parse_line
 
 Write = Callable[..., Path]
@@ -192,6 +193,11 @@ def test_the_folder_names_the_channel_where_the_file_does_not(tmp_path: Path) ->
     (folder / "2026-03-02.log").write_text("[09:00:00] <ann> hi\n")
     (message,) = read_irc(folder / "2026-03-02.log", timezone="UTC")
     assert (message.channel, message.sent_at.day) == ("#dev", 2)
+
+
+def test_digits_in_a_name_that_are_no_date_are_none() -> None:
+    assert date_of(Path("#ops_20269999.log")) is None
+    assert date_of(Path("12345678_2026-03-02.log")) == date(2026, 3, 2)
 
 
 def test_a_given_channel_goes_before_the_name_of_the_file(write: Write) -> None:

@@ -79,6 +79,14 @@ def test_a_key_with_a_dot_goes_before_the_way_into_an_object(write: Write) -> No
     assert message.author == "Ann"
 
 
+def test_a_mapped_key_that_a_record_lacks_is_unknown(write: Write) -> None:
+    columns = {"author": "user.name", "text": "body"}
+    (message,) = read_jsonl(write(record(body="hello", user="Ann")), columns=columns)
+    assert (message.text, message.author) == ("hello", None)
+    with pytest.raises(ImportFormatError, match="line 1: expected 'text'"):
+        list(read_jsonl(write(record()), columns=columns))
+
+
 def test_columns_can_swap_two_keys(write: Write) -> None:
     (message,) = read_jsonl(
         write(record(text="Ann", author="hi")), columns={"text": "author", "author": "text"}

@@ -45,11 +45,12 @@ from tmem_integrations.linking.models import (
 
 CANDIDATES: Final = (
     "near", "log_gap", "same_author", "answers_author", "addressed_by", "turns_elsewhere",
-    "addressed_elsewhere", "term_cosine", "trigram_cosine", "names_shared", "names_clash", "siblings",
-    "value_repeated", "values_unlike", "slot_moved", "slot_kept", "slot_changed",
-    "question_answered", "keeps_terms", "retract_of_value", "earlier_tentative", "rank",
-    "rank_if_brief", "covered_if_brief", "next", "last_own", "last_to_me", "last_addressed",
-    "last_of_partner", "partner", "best_cosine", "best_trigrams", "best_covered",
+    "addressed_elsewhere", "term_cosine", "trigram_cosine", "names_shared", "names_clash",
+    "siblings", "value_repeated", "values_unlike", "slot_moved", "slot_kept", "slot_changed",
+    "question_answered", "keeps_terms", "retract_of_value", "own_opened", "earlier_tentative",
+    "rank", "rank_if_brief", "covered_if_brief", "next", "last_own", "last_to_me",
+    "last_addressed", "last_of_partner", "partner", "best_cosine", "best_trigrams",
+    "best_covered",
 )  # fmt: skip
 """What the parent model looks at: pair features that differ between candidates, and those of the list."""
 

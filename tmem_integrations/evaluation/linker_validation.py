@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tmem_integrations.evaluation.linker_chains import count_chains
 from tmem_integrations.evaluation.linker_corpus import (
@@ -71,14 +72,14 @@ def relation_line(title: str, guesses: Sequence[str], pairs: Sequence[Pair]) -> 
     hard = np.array([p.hard for p in pairs])
     right = np.array(guesses) == labels
     by_source = [
-        f"{source} {right[own].mean():.2f}/{right[own & hard].mean():.2f}"
+        f"{source} {_share(right[own], 2)}/{_share(right[own & hard], 2)}"
         for source in sorted(set(sources.tolist()))
         for own in [sources == source]
     ]
-    recalls = "/".join(f"{right[labels == relation].mean():.2f}" for relation in RELATIONS)
+    recalls = "/".join(_share(right[labels == relation], 2) for relation in RELATIONS)
     return (
-        f"{title:50s} all {right.mean():.3f} hard {right[hard].mean():.3f}"
-        f" other {right[~hard].mean():.3f} | {' '.join(by_source)} | recall U/E/N {recalls}"
+        f"{title:50s} all {_share(right, 3)} hard {_share(right[hard], 3)}"
+        f" other {_share(right[~hard], 3)} | {' '.join(by_source)} | recall U/E/N {recalls}"
     )
 
 
@@ -89,10 +90,15 @@ def parent_line(title: str, listings: Sequence[Listing], guesses: Sequence[Seque
     first = np.array([i == 0 for one in listings for i in range(len(one.ids))])
     child, root = truth >= 0, (truth == NO_PARENT) & ~first
     return (
-        f"{title:50s} parent {np.mean(guess[child] == truth[child]):.3f} (n={child.sum()})"
-        f" roots found {np.mean(guess[root] == NO_PARENT):.3f} (n={root.sum()})"
-        f" children made roots {np.mean(guess[child] == NO_PARENT):.3f}"
+        f"{title:50s} parent {_share(guess[child] == truth[child], 3)} (n={child.sum()})"
+        f" roots found {_share(guess[root] == NO_PARENT, 3)} (n={root.sum()})"
+        f" children made roots {_share(guess[child] == NO_PARENT, 3)}"
     )
+
+
+def _share(right: NDArray[np.bool_], digits: int) -> str:
+    """How many of them are true; a dash where there are none."""
+    return f"{right.mean():.{digits}f}" if right.size else "–"
 
 
 def previous_or_addressed(listing: Listing, corpus: Corpus) -> list[int]:

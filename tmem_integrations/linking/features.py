@@ -64,6 +64,7 @@ def _combined(grid: Grid) -> Grid:
         "keeps_terms": grid["later_persist"] * grid["term_cosine"],
         "own_done": grid["same_author"] * grid["later_done"],
         "own_correct": grid["same_author"] * grid["later_correct"],
+        "own_opened": grid["same_author"] * grid["later_opens"],
         "reply_near": other * grid["near"],
     }
 

@@ -94,6 +94,7 @@ class RelevanceConfig:
         own: λ: weight of a message's own words beside those of its surroundings.
         named_author: Bonus for a message whose author the question names.
         asker: Bonus for a message of the asker's own.
+        asker_words: The asker's name counts at most this share of what the question's words count.
         channel: Exponent on the best relevance in a message's channel; 0 treats all channels alike.
         late: Largest bonus for a late message when the question asks what holds now.
         similarity: Weight of vectors where words leave the question open; 0 never asks for vectors.
@@ -106,6 +107,7 @@ class RelevanceConfig:
     own: float = 0.25
     named_author: float = 0.1
     asker: float = 0.3
+    asker_words: float = 0.15
     channel: float = 0.5
     late: float = 0.5
     similarity: float = 0.8
@@ -174,7 +176,9 @@ class ModelConfig:
         gate_candidates: At most this many candidates of a question are shown to the gate, the most
             relevant; TEF shows 100 per window.
         batch_size: Messages judged in one call.
-        max_llm_calls: Calls for one question, retries included; None has no bound.
+        max_concurrency: Calls at once.
+        max_llm_calls: Calls for one question, retries included; None has no bound. What a ceiling
+            leaves unjudged is judged by rule, whatever `on_failure` says.
         max_llm_tokens: Tokens for one question, prompts and answers together.
         deadline: Time from the question to the last answer waited for.
         on_failure: "degrade" has rules judge what the model did not, and says so; "raise" raises
@@ -183,13 +187,14 @@ class ModelConfig:
 
     gate_candidates: int = 48
     batch_size: int = 24
+    max_concurrency: int = 8
     max_llm_calls: int | None = None
     max_llm_tokens: int | None = None
     deadline: timedelta | None = None
     on_failure: OnFailure = "degrade"
 
     def __post_init__(self) -> None:
-        for name in ("gate_candidates", "batch_size"):
+        for name in ("gate_candidates", "batch_size", "max_concurrency"):
             value = getattr(self, name)
             require(value >= 1, f"ModelConfig.{name}", "at least 1", value)
         for name in ("max_llm_calls", "max_llm_tokens"):

@@ -137,11 +137,14 @@ def _candidates(
     messages = yield from load(around)
     alive = np.array([message is not None for message in messages], dtype=np.bool_)
     scores = yield from term_scores(search_text(query), around[alive])
+    asked = yield from frequencies(without_function_words(query.text))
+    searched = yield from frequencies(search_text(query))
     return Candidates(
         messages=tuple(m for m in messages if m is not None),
         rows=around[alive],
         runs=np.repeat(np.arange(len(runs)), [len(run) for run in runs])[alive],
         term_scores=scores,
+        is_asked=np.array([term in asked for term in searched], dtype=np.bool_),
         is_anchor=np.isin(around[alive], rows),
     )
 
@@ -171,13 +174,11 @@ def _similarity(
     query: Query, candidates: Candidates, config: RelevanceConfig
 ) -> Flow[Scores | None]:
     """What vectors say, where words leave enough of the question open to ask them."""
-    asked = yield from frequencies(without_function_words(query.text))
-    every = yield from frequencies(search_text(query))
+    searched = yield from frequencies(search_text(query))
     n_messages = yield from count()
-    of_question = np.array([term in asked for term in every], dtype=np.bool_)
-    df = np.array(list(every.values()), dtype=np.float64)[of_question]
+    df = np.array(list(searched.values()), dtype=np.float64)[candidates.is_asked]
     idf = np.maximum(np.log((n_messages - df + 0.5) / (df + 0.5)), 0)
-    share = unexplained(candidates.term_scores[of_question], idf)
+    share = unexplained(candidates.term_scores[candidates.is_asked], idf)
     if config.similarity == 0 or share < _WORDS_SUFFICE or not len(candidates):
         return None
     vectors = yield from load_vectors(candidates.rows)

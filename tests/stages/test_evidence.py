@@ -24,6 +24,7 @@ def select(relevance: list[float], minutes: list[int], anchors: list[bool], n: i
         rows=np.arange(count),
         runs=np.zeros(count, dtype=np.int64),
         term_scores=np.zeros((1, count)),
+        is_asked=np.ones(1, dtype=np.bool_),
         is_anchor=np.array(anchors, dtype=np.bool_),
     )
     return select_evidence(candidates, np.array(relevance), EvidenceConfig(max_messages=n))

@@ -1,5 +1,6 @@
 """Relevance: own words, surroundings, links and who wrote it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -27,6 +28,7 @@ def candidates(
         rows=np.arange(n),
         runs=np.array(runs or [0] * n),
         term_scores=np.array(terms, dtype=np.float64),
+        is_asked=np.ones(len(terms), dtype=np.bool_),
         is_anchor=np.zeros(n, dtype=np.bool_),
     )
 
@@ -124,3 +126,10 @@ def test_similarity_counts_only_above_the_ordinary():
 def test_similarity_vanishes_when_words_explain_the_question():
     vectors = np.eye(4, dtype=np.float32)
     assert rate_similarity(vectors, vectors[2], np.ones((1, 4)), 0.0, RelevanceConfig()).max() == 0
+
+
+def test_the_asker_s_name_counts_at_most_a_share_of_the_question():
+    of = replace(candidates([[2.0, 0], [0, 9.0]], runs=[0, 1]), is_asked=np.array([True, False]))
+    share = replace(PLAIN, asker_words=0.5)
+    assert rate(of, share) == [2.0, 0.5 * 2.0]
+    assert rate(of, replace(PLAIN, asker_words=9.0)) == [2.0, 9.0]

@@ -28,7 +28,8 @@ class Candidates:
         messages: The n messages, run by run, each in (time, arrival) order.
         rows: (n,) their handles.
         runs: (n,) number of the run each belongs to.
-        term_scores: (t, n) lexical score of each term of the question in each message.
+        term_scores: (t, n) lexical score of each term of the search text in each message.
+        is_asked: (t,) whether the term is one of the question; the others name the asker.
         is_anchor: (n,) whether seed retrieval found it.
     """
 
@@ -36,6 +37,7 @@ class Candidates:
     rows: Rows
     runs: NDArray[np.int64]
     term_scores: Scores
+    is_asked: NDArray[np.bool_]
     is_anchor: NDArray[np.bool_]
 
     def __len__(self) -> int:

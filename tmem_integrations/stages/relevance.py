@@ -53,7 +53,7 @@ def rate_candidates(
     Returns:
         (n,) relevance, not negative, comparable within one question; 0 where nothing speaks for it.
     """
-    terms = candidates.term_scores
+    terms = _balance(candidates.term_scores, candidates.is_asked, config.asker_words)
     if similarity is not None:
         terms = np.vstack([terms, similarity])
     groups = list(_conversations(candidates))
@@ -63,9 +63,18 @@ def rate_candidates(
     kernel = (1.0 + np.abs(np.arange(-config.reach, config.reach + 1))) ** -config.decay
     for group in groups:
         spread[:, group] = convolve1d(energy[:, group], kernel, axis=1, mode="constant")
-    own: Scores = candidates.term_scores.sum(axis=0)
+    own: Scores = terms[: len(candidates.is_asked)].sum(axis=0)
     rated: Scores = np.sqrt(spread).sum(axis=0) + config.own * own
     return rated * _favour(candidates, rated, query, config)
+
+
+def _balance(term_scores: Scores, is_asked: NDArray[np.bool_], share: float) -> Scores:
+    """Keep the asker's name from outweighing a short question: everything the asker ever wrote holds it."""
+    best = term_scores.max(axis=1, initial=0.0)
+    asked, asker = float(best[is_asked].sum()), float(best[~is_asked].sum())
+    if asker <= share * asked:
+        return term_scores
+    return np.where(is_asked, 1.0, share * asked / asker)[:, None] * term_scores
 
 
 def unexplained(term_scores: Scores, idf: Scores) -> float:

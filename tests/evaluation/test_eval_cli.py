@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from sample_chat import CHAT, QUESTIONS
 
 from tmem_integrations.cli import main
@@ -103,8 +104,6 @@ def test_a_model_without_key_is_one_sentence(tmem, gold_folder, monkeypatch):
 
 def model():
     """A chat model of LangChain that always answers the same."""
-    from langchain_core.language_models import FakeListChatModel
-
     return FakeListChatModel(responses=["Monday. Final: Correct"])
 
 
@@ -149,6 +148,25 @@ def test_episodes_need_evidence(tmem, write):
     code, _, err = tmem("eval", "episodes", folder)
     assert code == 1
     assert "Rates need questions with known evidence" in err
+
+
+def linker():
+    """A chat model that sees an update everywhere."""
+    link = {"child": "m2", "parent": "m1", "relation": "UPDATE", "confidence": 1, "relevance": 1}
+    return FakeListChatModel(responses=[json.dumps({"links": [link]})])
+
+
+def test_relations_are_judged_by_a_model_too(tmem, gold_folder):
+    model = "python:test_eval_cli:linker"
+    _, out, _ = tmem("eval", "relations", gold_folder, "--model", model, "--json")
+    assert json.loads(out)["relations"][-1]["accuracy"] == 1.0
+
+
+def test_episodes_print_a_row_for_each_pace(tmem, folder):
+    code, out, err = tmem("eval", "episodes", folder)
+    assert code == 0
+    assert {line.split("|")[1].strip() for line in out.splitlines()[2:]} >= {"live", "meeting"}
+    assert "Pauses between evidence" in err
 
 
 def test_a_report_prints_tables_and_writes_a_page(tmem, folder, tmp_path):

@@ -1,12 +1,14 @@
 """Our own form of a data set: what is read, what is refused."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from sample_chat import CHAT, QUESTIONS
 
 from tmem_integrations.errors import ImportFormatError, InputError
-from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
+from tmem_integrations.evaluation.datasets.jsonl import read_jsonl, write_jsonl
+from tmem_integrations.evaluation.questions import Gold
 
 
 def test_question_and_gold_are_read_apart(folder):
@@ -85,3 +87,23 @@ def test_a_line_that_is_no_object_is_told_with_its_line(folder):
         file.write("\n[1]\n")
     with pytest.raises(ImportFormatError, match=r"line 4: expected a JSON object, found '\[1\]'"):
         read_jsonl(folder)
+
+
+def test_options_are_read_by_letter(write):
+    write("a/messages.jsonl", CHAT)
+    record = {"id": "q", "question": "?", "options": {"a": "Monday"}, "answer": "A"}
+    folder = write("a/questions.jsonl", [record]).parent
+    assert read_jsonl(folder).questions[0].options == {"A": "Monday"}
+
+
+def test_what_is_written_is_read_back(folder, tmp_path):
+    dataset = read_jsonl(folder)
+    write_jsonl(dataset, tmp_path / "copy" / "chat")
+    assert read_jsonl(tmp_path / "copy" / "chat") == dataset
+
+
+def test_evidence_with_alternatives_cannot_be_written(folder, tmp_path):
+    dataset = read_jsonl(folder)
+    gold = {**dataset.gold, "q1": Gold(evidence=(frozenset({"r1", "r2"}),))}
+    with pytest.raises(InputError, match="'q1' has evidence with alternatives"):
+        write_jsonl(replace(dataset, gold=gold), tmp_path / "copy")

@@ -1,5 +1,6 @@
 """Revisions that are taken back."""
 
+import random
 from collections import Counter
 
 import pytest
@@ -11,7 +12,7 @@ from tmem_integrations.evaluation.datasets.jsonl import read_jsonl, write_jsonl
 from tmem_integrations.evaluation.measures import Share
 from tmem_integrations.evaluation.methods import Selection
 from tmem_integrations.evaluation.methods.ranking import stemmed_words
-from tmem_integrations.evaluation.noise import add_noise, change_value
+from tmem_integrations.evaluation.noise import _revisions, add_noise, change_value
 from tmem_integrations.evaluation.recall import measure_recall
 
 
@@ -114,3 +115,28 @@ def test_a_changed_value_differs(value, by):
 def test_steps_out_of_range_are_refused(dataset):
     with pytest.raises(InputError, match="steps must be 1 to 3, got 4"):
         add_noise(dataset, steps=4)
+
+
+def test_evidence_without_a_value_is_revised_too(write):
+    chat = [{"id": "m", "text": "Ann keeps the keys.", "timestamp": "2026-03-02T09:00:00"}]
+    write("a/messages.jsonl", chat)
+    folder = write("a/questions.jsonl", [{"id": "q", "question": "?", "evidence": ["m"]}]).parent
+    noisy = add_noise(read_jsonl(folder), steps=3)
+    revisions, _ = chain_of(noisy, "q")
+    assert "Ann keeps the keys" in revisions[0].text
+    assert len({m.text for m in revisions}) == 3
+
+
+def test_without_evidence_there_is_nowhere_to_put_noise(write):
+    chat = [{"id": "m", "text": "x", "timestamp": "2026-03-02T09:00:00"}]
+    write("a/messages.jsonl", chat)
+    folder = write("a/questions.jsonl", [{"id": "q", "question": "?"}]).parent
+    with pytest.raises(InputError, match="no question has any"):
+        add_noise(read_jsonl(folder))
+
+
+@given(seed=st.integers(0, 10_000), steps=st.integers(1, 3))
+def test_no_change_leads_back_to_where_it_began(seed, steps):
+    texts = _revisions("We ship on Friday.", steps, random.Random(seed))
+    assert all("Friday" not in text for text in texts)
+    assert len(set(texts)) == steps

@@ -1,10 +1,12 @@
 """The table of recall, and that gives the figures of a plain count."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.errors import InputError
 from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
 from tmem_integrations.evaluation.measures import Share
@@ -68,3 +70,19 @@ def test_dense_finds_as_much_on_gatemem_as_was_counted_by_hand():
     dataset = read_jsonl(SHARED / "gatemem")
     (cell,) = measure_recall(dataset, make_method("dense"), [12])
     assert round(cell.to_dict()["macro"], 3) == 0.804
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+def test_the_forest_finds_what_its_public_face_finds():
+    dataset = read_jsonl(SHARED / "irc")
+    channel = dataset.questions[0].channel
+    questions = tuple(q for q in dataset.questions if q.channel == channel)
+    (cell,) = measure_recall(replace(dataset, questions=questions), make_method("forest"), [12])
+    messages = [m for m in dataset.messages if m.channel == channel]
+    retriever = TemporalForestRetriever.from_messages(
+        messages, timezone="UTC", max_messages=12, max_tokens=200_000
+    )
+    for question, outcome in zip(questions, cell.outcomes, strict=True):
+        documents = retriever.invoke(question.text, asking_user=question.asking_user)
+        found = [i for d in documents for i in d.metadata["message_ids"]]
+        assert sorted(found) == sorted(outcome.selection.ids)

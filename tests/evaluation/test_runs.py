@@ -7,13 +7,29 @@ from dataclasses import replace
 import pytest
 from filelock import FileLock
 
-from tmem_integrations.errors import ConfigError, StoreLockedError, StoreMismatchError
+from tmem_integrations.errors import (
+    ConfigError,
+    ImportFormatError,
+    StoreError,
+    StoreLockedError,
+    StoreMismatchError,
+)
 from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
-from tmem_integrations.evaluation.methods import make_method
+from tmem_integrations.evaluation.methods import Selection, make_method
 from tmem_integrations.evaluation.prompts import prompt_hashes
 from tmem_integrations.evaluation.runs.checks import problems_of_run
-from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, read_run
-from tmem_integrations.evaluation.runs.forests import flat_records, grow
+from tmem_integrations.evaluation.runs.contract import (
+    RunContract,
+    hash_dataset,
+    read_run,
+    settings_of,
+)
+from tmem_integrations.evaluation.runs.forests import (
+    flat_records,
+    forest_records,
+    grow,
+    restructure,
+)
 from tmem_integrations.evaluation.runs.journal import Journal
 from tmem_integrations.evaluation.runs.runner import STAGES, run
 from tmem_integrations.evaluation.runs.stages import truncate_forest
@@ -226,3 +242,103 @@ def test_omission_keeps_more_messages_than_truncation(start, tmp_path):
     (tmp_path / "run").rename(tmp_path / "omitted")
     start(max_tokens=70, compression="truncate")
     assert len(lines(tmp_path / "run" / "compress.jsonl")[0]["ids"]) < len(omitted)
+
+
+class Broken:
+    """Finds nothing for one of the questions: its store is gone."""
+
+    name = "recent"
+
+    def __init__(self, *, broken):
+        self.broken, self.asked = broken, []
+
+    def index(self, messages):
+        return self
+
+    def select(self, query, max_messages, max_tokens):
+        self.asked.append(query.text)
+        if self.broken and "soup" in query.text:
+            raise StoreError("the store is gone")
+        return Selection(())
+
+
+def test_a_question_that_cannot_be_searched_fails_alone(dataset, tmp_path):
+    contract = contract_for(dataset)
+    first = run(dataset, Broken(broken=True), tmp_path / "run", contract)
+    assert [(r.stage, r.finished, r.failed) for r in first] == [
+        ("retrieve", 1, 1),
+        ("structure", 1, 0),
+        ("compress", 1, 0),
+    ]
+    mended = Broken(broken=False)
+    again = run(dataset, mended, tmp_path / "run", contract)
+    assert mended.asked == ["Which soup is for lunch?"]
+    assert [(r.finished, r.failed) for r in again] == [(2, 0)] * 3
+
+
+def nodes(*links):
+    return [
+        {"id": i, "parent": p, "relation": r, "label": "KEY", "score": 1.0, "confidence": 1.0}
+        for i, p, r in links
+    ]
+
+
+TREE = nodes(("r1", None, "ROOT"), ("r2", "r1", "UPDATE"), ("r3", "r2", "EXPAND"))
+
+
+@pytest.mark.parametrize(
+    ("structure", "relations"),
+    [
+        ("forest", ["ROOT", "UPDATE", "EXPAND"]),
+        ("untyped", ["ROOT", "EXPAND", "EXPAND"]),
+        ("flat", ["ROOT", "ROOT", "ROOT"]),
+    ],
+)
+def test_a_structure_keeps_what_it_has(dataset, structure, relations):
+    grown = grow(restructure(TREE, structure), {m.id: m for m in dataset.messages})
+    assert [node.relation.value for node in grown] == relations
+    assert sum(node.parent is None for node in grown) == relations.count("ROOT")
+
+
+def test_a_forest_is_recorded_and_grown_again_as_it_was(dataset):
+    messages = {m.id: m for m in dataset.messages}
+    grown = grow(TREE, messages)
+    assert grow(forest_records(grown), messages) == grown
+
+
+def test_a_run_of_other_data_is_found_out(start, dataset, tmp_path):
+    start()
+    other = replace(dataset, messages=dataset.messages[:-1])
+    (problem,) = problems_of_run(tmp_path / "run", other)
+    assert "made with another state of chat" in problem
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"key": "q"}', '{"key": "q", "status": "maybe"}'])
+def test_a_broken_record_is_told_with_its_line(tmp_path, line):
+    path = tmp_path / "stage.jsonl"
+    path.write_text('{"key": "a", "status": "ok"}\n' + line + "\n")
+    with pytest.raises(ImportFormatError, match=r"stage.jsonl, line 2"):
+        Journal(path)
+
+
+def test_settings_of_a_method_stand_in_the_contract():
+    settings = settings_of(make_method("forest-vectors"))
+    assert settings["relevance"]["similarity"] == 0.0
+    assert settings_of(make_method("recent")) == {}
+
+
+def test_a_run_of_another_format_is_refused(start, tmp_path):
+    start()
+    path = tmp_path / "run" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
+    with pytest.raises(StoreMismatchError, match="expected a run of format 1"):
+        read_run(tmp_path / "run")
+
+
+def test_a_judge_without_verdict_fails_and_is_asked_again(start, tmp_path):
+    model = Model(release="Monday", soup="Tomato")
+    results = start(llm=model, judge=Model(Monday="It depends."), model="model")
+    assert [(r.finished, r.failed) for r in results if r.stage == "judge"] == [(1, 1)]
+    start(llm=model, judge=Model(Monday="Final: Correct"), model="model")
+    last = lines(tmp_path / "run" / "judge.jsonl")[-1]
+    assert (last["key"], last["correct"]) == ("q1", True)

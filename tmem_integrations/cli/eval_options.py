@@ -24,7 +24,8 @@ Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
-        help="bm25, bm25+metadata, dense, rrf, recent, full, forest, "
+        help="bm25, bm25+metadata, dense, rrf, recent, full, forest, global, forest-PART without a part "
+        "(episodes, surroundings, vectors, metadata, topic, phase, topic-phase, replies), "
         "langchain:MODULE:FACTORY or llama-index:MODULE:FACTORY; may be repeated.",
         show_default="bm25+metadata and forest",
     ),

@@ -1,4 +1,4 @@
-"""Fitting the tables: what the data says is learned, and what it does not say comes from the prior."""
+"""Fitting the tables: what the data says is learned, the rest comes from the prior."""
 
 import json
 import random

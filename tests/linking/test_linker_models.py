@@ -1,4 +1,4 @@
-"""The tables: how they score, what they are written as, and that the shipped ones fit the features."""
+"""The tables: how they score, how they are written, and that the shipped ones fit."""
 
 import numpy as np
 import pytest

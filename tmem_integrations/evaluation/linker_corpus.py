@@ -1,6 +1,7 @@
 """What the linker is fitted to: labelled pairs, human reply links, chains of states.
 
-Never used to link: what a message replies to stays in the messages here, and out of what is measured.
+Never used to link: what a message replies to stays in the messages here, and out of what is
+measured.
 """
 
 from __future__ import annotations
@@ -158,8 +159,8 @@ def reply_listings(
     Args:
         corpus: Channels without a reply give none.
         size: Messages per list at most.
-        keep: Share of each thread that is in its list. Evidence holds few of the messages of a thread,
-            and a linker must learn that a parent may be missing.
+        keep: Share of each thread that is in its list. Evidence holds few of the messages of a
+            thread, and a linker must learn that a parent may be missing.
         seed: Draws what is kept and the messages around.
     """
     dice = random.Random(seed)

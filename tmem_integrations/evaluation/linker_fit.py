@@ -1,9 +1,10 @@
 """Fit both tables of the linker.
 
-    python -m tmem_integrations.evaluation.linker_fit RELATIONS.jsonl --data DIR --out coefficients.json
+    python -m tmem_integrations.evaluation.linker_fit RELATIONS.jsonl --data DIR --out FILE
 
-Relations come from the labelled pairs alone. Parents come from the human reply links in DIR/irc and the
-chains of states in DIR/gold/evidence.jsonl: mixing reply links into the relations made them worse.
+Relations come from the labelled pairs alone. Parents come from the human reply links in DIR/irc and
+the chains of states in DIR/gold/evidence.jsonl: mixing reply links into the relations made them
+worse.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ CANDIDATES: Final = (
     "last_addressed", "last_of_partner", "partner", "best_cosine", "best_trigrams",
     "best_covered",
 )  # fmt: skip
-"""What the parent model looks at: pair features that differ between candidates, and those of the list."""
+"""What the parent model looks at: pair features that differ by candidate, and those of the list."""
 
 COPIES: Final[Mapping[str, int]] = MappingProxyType(
     {
@@ -63,7 +64,7 @@ COPIES: Final[Mapping[str, int]] = MappingProxyType(
         "chains among others": 4,
     }
 )
-"""How often the lists of each kind count: the few chains of states stand beside many reply links."""
+"""How often the lists of each kind count: a few chains of states stand beside many replies."""
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -152,7 +153,8 @@ def fit_relation(
     Args:
         rows: Features of each pair.
         labels: UPDATE, EXPAND or NONE.
-        ridge: Strength; with standardised features, about the number of pairs that outweigh the prior.
+        ridge: Strength; with standardised features, about the number of pairs that outweigh the
+            prior.
         trust: 0 gives plain ridge.
     """
     names = tuple(PRIOR)

@@ -1,9 +1,9 @@
 """What each feature of a pair should mean, before any data: the centre that the fit is drawn to.
 
-Two hundred pairs from three sources cannot tell forty coefficients from habits of those sources. Ridge
-regression draws a coefficient to zero; here it is drawn to a plain statement ("an answer to a question
-expands it"), in standardised units. Trained on two sources and tried on the third this lifts accuracy
-from .5 to .6.
+Two hundred pairs from three sources cannot tell forty coefficients from habits of those sources.
+Ridge regression draws a coefficient to zero; here it is drawn to a plain statement ("an answer to a
+question expands it"), in standardised units. Trained on two sources and tried on the third this
+lifts accuracy from .5 to .6.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -m tmem_integrations.evaluation.linker_validation RELATIONS.jsonl --data DIR
 
-Relations: accuracy on labelled pairs, held out by conversation and by source. Parents: of human replies
-and in chains of states, both tables fitted without the conversation at hand. What a message replies to
-is never seen.
+Relations: accuracy on labelled pairs, held out by conversation and by source. Parents: of human
+replies and in chains of states, both tables fitted without the conversation at hand. What a message
+replies to is never seen.
 """
 
 from __future__ import annotations

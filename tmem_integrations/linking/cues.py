@@ -1,9 +1,9 @@
 """Cue words: what a message does to the state it talks about.
 
 Each cue is a small closed class of words that speakers use whatever the subject, so the lists stay
-short and carry over to unseen channels. English is covered best; Spanish, German, French and Chinese
-hold the few words that matter most. Cue words are also kept out of the content terms: two messages
-that both say "current ... replaces the earlier" share a template, not an object.
+short and carry over to unseen channels. English is covered best; Spanish, German, French and
+Chinese hold the few words that matter most. Cue words are also kept out of the content terms: two
+messages that both say "current ... replaces the earlier" share a template, not an object.
 """
 
 from __future__ import annotations
@@ -103,13 +103,13 @@ QUESTION: Final = re.compile(
 STOP_WORDS: Final = _words(
     """
     a about after again all also am an and any are as at back be been before being but by can did do
-    does doing down for from get gets getting go going good got had has have having he her here him his
-    how i im in into is it its ive just know let like ll look make me more most much my need needs no
-    not of off oh ok okay on one only or other our out over own please put re s say see she so some sure
-    t than thank thanks that thats the their them then there these they thing think this those through
-    to too try um uh up us use using ve very want was way we well were what when where which while who
-    why with yes yeah you your d m don hmm mm kind sort mean really would could should will may might
-    must
+    does doing down for from get gets getting go going good got had has have having he her here him
+    his how i im in into is it its ive just know let like ll look make me more most much my need
+    needs no not of off oh ok okay on one only or other our out over own please put re s say see she
+    so some sure t than thank thanks that thats the their them then there these they thing think
+    this those through to too try um uh up us use using ve very want was way we well were what when
+    where which while who why with yes yeah you your d m don hmm mm kind sort mean really would
+    could should will may might must
     der die das dem den des und ist sind nicht ein eine einen zu mit auf für im am von wir
     el la los las de del que y en un una es se por con para al
     le les et est pas du une dans pour au nous
@@ -119,12 +119,13 @@ STOP_WORDS: Final = _words(
 
 CUE_WORDS: Final = _words(
     """
-    now new current currently update updating updated approved approve change changed replace replaces
-    replaced supersede supersedes earlier old older previous prior latest final newer remain remains
-    still unchanged confirmed confirm delete deleted deletion remove removed treat treated note notes
-    reminder recap summary going forward memory active rather instead retired retire record recording
-    complete completed pending initial provisional tentative request requesting revised moved move moves
-    shift shifts date value exact explicit answer answers question questions
+    now new current currently update updating updated approved approve change changed replace
+    replaces replaced supersede supersedes earlier old older previous prior latest final newer
+    remain remains still unchanged confirmed confirm delete deleted deletion remove removed treat
+    treated note notes reminder recap summary going forward memory active rather instead retired
+    retire record recording complete completed pending initial provisional tentative request
+    requesting revised moved move moves shift shifts date value exact explicit answer answers
+    question questions
     """
 )
 """Template words of state changes: never an object of their own."""

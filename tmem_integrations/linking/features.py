@@ -1,9 +1,9 @@
 """Features of a pair: what links a later message to an earlier one, as numbers.
 
 All pairs of a list are compared at once with matrix products over small vocabularies, so a hundred
-messages cost milliseconds. Every feature is bounded (the distance by its logarithm), and is a statement
-about form (a value changed while its words stayed, an addressee, a cue), never about a particular word
-of a particular channel.
+messages cost milliseconds. Every feature is bounded (the distance by its logarithm), and is a
+statement about form (a value changed while its words stayed, an addressee, a cue), never about a
+particular word of a particular channel.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _siblings(names: Sequence[frozenset[str]]) -> FloatArray:
 
 
 def _values(readings: Sequence[Reading]) -> Grid:
-    """Values repeated, swapped (none of a kind repeated), added to a kind both hold, or of unlike kinds."""
+    """Values repeated, swapped (none of a kind repeated), added to a common kind, or unlike."""
     n = len(readings)
     repeated, swapped, added, common = (np.zeros((n, n), dtype=np.bool_) for _ in range(4))
     for kind in KINDS:

@@ -23,7 +23,7 @@ from tmem_integrations.linking.utterance import Utterance
 NO_PARENT: Final = -1
 
 MIN_CHANCE: Final = 0.25
-"""A parent less likely than this is none: of a question's evidence the right one is often missing."""
+"""A parent less likely than this is none: in a question's evidence the right one may be missing."""
 
 
 _TINY: Final = 1e-300  # Both may underflow beside NONE.
@@ -33,7 +33,7 @@ class Link(NamedTuple):
     """A message's place.
 
     Attributes:
-        parent: Index of its parent in the list, lower than its own; None for the root of a new tree.
+        parent: Index of its parent in the list, lower than its own; None for a root.
         updates: Whether it is an UPDATE of its parent rather than an EXPAND.
         confidence: Probability of this parent with this relation (of no parent for a root), 0 to 1.
     """

@@ -1,4 +1,4 @@
-"""Features that only a list gives: which candidate is the latest, the closest in words, the partner.
+"""Features that only a list gives: which candidate is the latest, the closest, the partner.
 
 A pair alone cannot say that a better parent lies between its two messages. These features can, and
 they serve the choice of the parent only; the relation of a chosen pair is judged from the pair.

@@ -3,8 +3,8 @@
 `RelationModel` is a multinomial logit over UPDATE, EXPAND and NONE for one pair. `ParentModel` is a
 conditional logit: for each message the earlier ones and "none of them" compete for the place of its
 parent. Both are tables of standardised coefficients in one JSON file, which a person can read and a
-diff can show. They are fitted apart because their evidence differs: thousands of human reply links tell
-parents, a few hundred read pairs tell relations.
+diff can show. They are fitted apart because their evidence differs: thousands of human reply links
+tell parents, a few hundred read pairs tell relations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reading: what one message says, read once, so that pairs of messages only compare.
 
-A reading holds no reference to other messages. What depends on the conversation at large (who writes
-here, how rare a term is, which words are names) comes from a `Context`.
+A reading holds no reference to other messages. What depends on the conversation at large (who
+writes here, how rare a term is, which words are names) comes from a `Context`.
 """
 
 from __future__ import annotations

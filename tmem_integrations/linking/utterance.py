@@ -9,7 +9,7 @@ from typing import Final
 from tmem_integrations.messages import Message
 
 MAX_CHARACTERS: Final = 2_000
-"""How much of a message is read. What a message does to another is said early; a pasted log is not read."""
+"""How much of a message is read: what it does to another is said early, the rest is pasted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,8 @@ class Utterance:
 def to_utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:
     """Messages in order, as utterances numbered in that order.
 
-    What else a message knows, such as the message it replies to, stays out: the fit must not see it.
+    What else a message knows, such as the message it replies to, stays out: the fit must not see
+    it.
     """
     return tuple(
         Utterance(

@@ -1,8 +1,8 @@
 """Relations: which earlier message each piece of evidence hangs from, without a model (TEF §4.3).
 
-Where the paper asks a language model per pair, two small tables of coefficients choose here: one the
-parent among the eligible earlier messages and none of them, one whether the message is an UPDATE or an
-EXPAND of it. What people linked themselves, by replying, stands above both.
+Where the paper asks a language model per pair, two small tables of coefficients choose here: one
+the parent among the eligible earlier messages and none of them, one whether the message is an
+UPDATE or an EXPAND of it. What people linked themselves, by replying, stands above both.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ def choose_parents(
 ) -> tuple[ParentChoice, ...]:
     """One choice for each message.
 
-    A reply hangs from what it replies to; where that is no evidence, from what that replies to in turn,
-    as far as the surroundings tell. All others go to the likeliest eligible message, or start a tree.
+    A reply hangs from what it replies to; where that is no evidence, from what that replies to in
+    turn, as far as the surroundings tell. All others go to the likeliest eligible message, or start
+    a tree.
 
     Args:
         evidence: In order of (time, arrival), of any partitions.
-        surroundings: What was loaded around it, those of one partition in order of time. It tells how
-            rare a word is, which words are names, and how many messages lie between two.
+        surroundings: What was loaded around it, those of one partition in order of time. It tells
+            how rare a word is, which words are names, and how many messages lie between two.
 
     Returns:
-        Choices whose parent is earlier, of the same partition and eligible (TEF Eq. 4). The confidence
-        is 1 where people linked.
+        Choices whose parent is earlier, of the same partition and eligible (TEF Eq. 4). The
+        confidence is 1 where people linked.
     """
     messages = [e.message for e in evidence]
     replies = _replies(messages, surroundings)

@@ -1,13 +1,14 @@
 """The table of recall, and that gives the figures of a plain count."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tmem_integrations import TemporalForestRetriever
-from tmem_integrations.errors import InputError
+from tmem_integrations.errors import InputError, MissingExtraError
 from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
 from tmem_integrations.evaluation.measures import Share
 from tmem_integrations.evaluation.methods import Selection, make_method
@@ -86,3 +87,11 @@ def test_the_forest_finds_what_its_public_face_finds():
         documents = retriever.invoke(question.text, asking_user=question.asking_user)
         found = [i for d in documents for i in d.metadata["message_ids"]]
         assert sorted(found) == sorted(outcome.selection.ids)
+
+
+def test_without_the_extra_ranking_measures_tell_how_to_get_it(folder, monkeypatch):
+    dataset = read_jsonl(folder)
+    (cell,) = measure_recall(dataset, make_method("recent"), [2])
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "tmem-integrations\[eval\]"'):
+        ranking_measures(cell, dataset.gold)

@@ -1,10 +1,12 @@
 """Links against what was read by hand."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.evaluation.held_out import can_hold_out, held_out_reports
 from tmem_integrations.evaluation.model_linker import ModelLinker
 from tmem_integrations.evaluation.relations import (
     ConstantLinker,
@@ -14,6 +16,8 @@ from tmem_integrations.evaluation.relations import (
 )
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import Reply
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
 def line(label="UPDATE", hard=False, source="chat", **change):
@@ -121,3 +125,17 @@ def test_a_message_without_time_is_told_with_its_line(write):
     path = write("relations.jsonl", [line(earlier={"id": "a", "text": "b"})])
     with pytest.raises(ImportFormatError, match=r"line 1, earlier: .* has no timestamp"):
         read_pairs(path)
+
+
+def test_nothing_is_held_out_where_the_conversations_are_not_at_hand(tmp_path):
+    assert not can_hold_out(tmp_path)
+
+
+@pytest.mark.skipif(not can_hold_out(SHARED), reason="the shared data is not here")
+def test_the_linker_holds_on_conversations_it_has_not_seen():
+    path = SHARED / "gold" / "relations.jsonl"
+    conversations, sources = held_out_reports(SHARED, path, read_pairs(path))
+    assert (conversations.accuracy() or 0) >= 0.65
+    assert (conversations.accuracy(hard=True) or 0) >= 0.55
+    # Another source is another way of speaking: harder than another conversation.
+    assert (sources.accuracy() or 0) < (conversations.accuracy() or 0)

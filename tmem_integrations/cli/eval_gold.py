@@ -74,10 +74,12 @@ def relations(
 
     Reads gold/relations.jsonl, and the data sets beside it for what surrounds a pair. The package's
     linker, and a model where given, beside always saying the same. The package's coefficients were
-    fitted on such pairs: what they are worth elsewhere, held-out figures tell.
+    fitted on these pairs: what they are worth elsewhere, the rows tell that hold conversations or
+    whole sources out.
 
     Example: [cyan]tmem eval relations ../shared/data[/cyan]
     """
+    from tmem_integrations.evaluation.held_out import can_hold_out, held_out_reports
     from tmem_integrations.evaluation.relations import (
         ConstantLinker,
         PackageLinker,
@@ -92,8 +94,11 @@ def relations(
 
         linkers.append(ModelLinker(llm))
     histories = {path.parent.name: _messages(path) for path in data.glob("*/messages.jsonl")}
-    pairs = read_pairs(data / "gold" / "relations.jsonl", histories)
+    path = data / "gold" / "relations.jsonl"
+    pairs = read_pairs(path, histories)
     reports = [measure_relations(pairs, linker) for linker in linkers]
+    if can_hold_out(data):
+        reports += held_out_reports(data, path, pairs)
     if as_json:
         print_json({"relations": [report.to_dict() for report in reports]})
     else:

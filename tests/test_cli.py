@@ -243,7 +243,8 @@ def test_a_file_without_messages_stores_nothing(tmem: Tmem, tmp_path: Path) -> N
     ("arguments", "complaint"),
     [
         (("--column", "text"), "--column must be field=key"),
-        (("--format", "slack"), "format must be one of jsonl, irc"),
+        (("--format", "signal"), "format must be one of jsonl, csv"),
+        (("--date-order", "ydm"), "--date-order must be dmy, mdy or ymd"),
         (("--timezone", "Berlin"), "IANA name"),
     ],
 )

@@ -1,6 +1,8 @@
 """The registry and detection: a format is recognised, or asked for, never guessed."""
 
+import json
 import pkgutil
+import zipfile
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +16,31 @@ from tmem_integrations.importers import IMPORTERS, Importer, ImportOptions, dete
 MODULES = list(pkgutil.iter_modules(importers.__path__))
 SAMPLES = {
     "jsonl": '{"id": "m1", "text": "hi", "timestamp": "2026-03-02T09:00:00Z"}\n',
+    "csv": "id,text,timestamp\nm1,hi,2026-03-02T09:00:00Z\n",
     "irc": "--- Log opened Mon Mar 02 09:00:00 2026\n09:00 <ann> hi\n",
+    "whatsapp": "28/02/2026, 21:15 - Ann: hi\n",
+    "mbox": "From ann@x.example Mon Mar  2 09:00:00 2026\nFrom: Ann <ann@x.example>\n"
+    "Date: Mon, 2 Mar 2026 09:00:00 +0000\nSubject: launch\n\nhi\n",
+    "discord": '{"guild": {"id": "1", "name": "g"}, "channel": {"id": "2", "name": "c"}, "messages": '
+    '[{"id": "3", "timestamp": "2026-03-02T09:00:00Z", "content": "hi", "author": {"id": "4", "name": "a"}}]}',
+    "telegram": '{"name": "Trip", "type": "private_group", "id": 1, "messages": [{"id": 2, "type": '
+    '"message", "date": "2026-03-02T09:00:00", "from": "Ann", "text": "hi"}]}',
+    "teams": '{"value": [{"id": "1", "messageType": "message", "createdDateTime": '
+    '"2026-03-02T09:00:00Z", "body": {"contentType": "html", "content": "<p>hi</p>"}}]}',
 }
+
+
+def write_sample(name: str, folder: Path) -> Path:
+    """A file of a format under a name that tells nothing."""
+    path = folder / "export.txt"
+    if name == "slack":
+        said = [{"type": "message", "ts": "1772442000.000100", "user": "U1", "text": "hi"}]
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("channels.json", '[{"id": "C1", "name": "ops"}]')
+            file.writestr("ops/2026-03-02.json", json.dumps(said))
+    else:
+        path.write_text(SAMPLES[name])
+    return path
 
 
 def test_every_importer_module_is_registered_under_its_name() -> None:
@@ -34,10 +59,10 @@ def test_every_importer_has_a_public_reader() -> None:
 def test_a_sample_of_every_format_is_recognised_whatever_its_name(
     tmp_path: Path, name: str
 ) -> None:
-    path = tmp_path / "export.txt"
-    path.write_text(SAMPLES[name])
+    path = write_sample(name, tmp_path)
     assert detect(path) == name
-    assert [m.text for m in read_file(path, options=ImportOptions(timezone="UTC"))] == ["hi"]
+    zone = "UTC" if "timezone" in IMPORTERS[name].options else None
+    assert [m.text for m in read_file(path, options=ImportOptions(timezone=zone))] == ["hi"]
 
 
 def test_a_bad_line_does_not_hide_the_format(tmp_path: Path) -> None:
@@ -55,7 +80,7 @@ def test_a_bad_line_does_not_hide_the_format(tmp_path: Path) -> None:
 def test_what_no_importer_recognises_is_asked_for(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "export.txt"
     path.write_bytes(content)
-    with pytest.raises(ImportFormatError, match=r"formats jsonl, irc.*--format"):
+    with pytest.raises(ImportFormatError, match=r"formats jsonl, csv.*--format"):
         detect(path)
 
 
@@ -76,8 +101,8 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ImportFormatError, match="one of jsonl, irc, got 'slack'"):
-        read_file(tmp_path / "x", format="slack")
+    with pytest.raises(ImportFormatError, match=r"one of jsonl, csv.*got 'signal'"):
+        read_file(tmp_path / "x", format="signal")
 
 
 def test_an_option_that_a_format_does_not_take_is_an_error(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tmem_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
     from tmem_integrations.importers import ImportOptions, ImportReport
+    from tmem_integrations.importers.frame import DateOrder
     from tmem_integrations.messages import Message
     from tmem_integrations.protocols import IngestReport
 
@@ -47,10 +48,17 @@ def import_file(
             show_default=False,
         ),
     ] = None,
+    date_order: Annotated[
+        str | None,
+        typer.Option(
+            help="dmy, mdy or ymd, for dates of digits that do not tell it themselves.",
+            show_default=False,
+        ),
+    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Key of a field in JSONL, as text=body or author=user.name; may be repeated.",
+            help="Key of a field in JSONL or CSV, as text=body or author=user.name; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -72,8 +80,9 @@ def import_file(
 
     [cyan]tmem import dump.jsonl --into team/ --column text=body --column timestamp=ts[/cyan]
 
-    Formats: JSONL (id, text, timestamp and, where known, author, author_id, role, channel, topic,
-    reply_to, …) and IRC logs of weechat, irssi, ZNC, The Lounge, mIRC and ubottu.
+    Formats, told by content: exports of Slack, Discord (DiscordChatExporter), WhatsApp, Telegram and
+    Microsoft Teams; mbox mailing lists; IRC logs of weechat, irssi, ZNC, The Lounge, mIRC and ubottu;
+    JSONL and CSV (id, text, timestamp and, where known, author, author_id, role, channel, topic, …).
     """
     from tmem_integrations.importers import ImportOptions
 
@@ -82,6 +91,7 @@ def import_file(
         date=date.date() if date else None,
         channel=channel,
         columns=tuple(map(_read_column, column or ())),
+        date_order=_read_order(date_order),
         skip_bad=skip_bad,
     )
     files_read = _read_once(files, format, settings)
@@ -100,6 +110,13 @@ def _read_column(text: str) -> tuple[str, str]:
     if not (field and sign and key):
         raise ConfigError(f"--column must be field=key, such as text=body, got {text!r}.")
     return field, key
+
+
+def _read_order(text: str | None) -> DateOrder | None:
+    orders: dict[str, DateOrder] = {"dmy": "dmy", "mdy": "mdy", "ymd": "ymd"}
+    if text is not None and text not in orders:
+        raise ConfigError(f"--date-order must be dmy, mdy or ymd, got {text!r}.")
+    return None if text is None else orders[text]
 
 
 def _read_once(files: list[Path], format: str | None, settings: ImportOptions) -> FilesRead:

@@ -11,11 +11,28 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.importers import irc, jsonl
+from tmem_integrations.importers import (
+    csv,
+    discord,
+    irc,
+    jsonl,
+    mbox,
+    slack,
+    teams,
+    telegram,
+    whatsapp,
+)
+from tmem_integrations.importers.csv import read_csv
+from tmem_integrations.importers.discord import read_discord
 from tmem_integrations.importers.frame import Importer, ImportOptions, first_lines, found
 from tmem_integrations.importers.irc import read_irc
 from tmem_integrations.importers.jsonl import read_jsonl
+from tmem_integrations.importers.mbox import read_mbox
 from tmem_integrations.importers.report import ImportReport
+from tmem_integrations.importers.slack import read_slack
+from tmem_integrations.importers.teams import read_teams
+from tmem_integrations.importers.telegram import read_telegram
+from tmem_integrations.importers.whatsapp import read_whatsapp
 from tmem_integrations.messages import Message
 
 __all__ = [
@@ -24,13 +41,23 @@ __all__ = [
     "ImportReport",
     "Importer",
     "detect",
+    "read_csv",
+    "read_discord",
     "read_file",
     "read_irc",
     "read_jsonl",
+    "read_mbox",
+    "read_slack",
+    "read_teams",
+    "read_telegram",
+    "read_whatsapp",
 ]
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
-    {importer.name: importer for importer in (jsonl.IMPORTER, irc.IMPORTER)}
+    {
+        module.IMPORTER.name: module.IMPORTER
+        for module in (jsonl, csv, slack, discord, whatsapp, telegram, teams, irc, mbox)
+    }
 )
 
 
@@ -70,7 +97,7 @@ def read_file(
     """Read a file of any known format, message by message.
 
     Args:
-        path: The file.
+        path: The file, or the folder of an export.
         format: A name in `IMPORTERS`; detected from the content when None.
         options: What the file does not say itself.
         report: Filled while reading.
@@ -83,7 +110,7 @@ def read_file(
     if importer is None:
         raise ImportFormatError(f"format must be one of {', '.join(IMPORTERS)}, got {name!r}.")
     options = options or ImportOptions()
-    for option in ("timezone", "date", "channel", "columns"):
+    for option in ("timezone", "date", "channel", "columns", "date_order"):
         if getattr(options, option) and option not in importer.options:
             raise ImportFormatError(f"{path}: the format {name} takes no {option}.")
     return importer.read(Path(path), options, report if report is not None else ImportReport())

@@ -7,19 +7,23 @@ or a `Skip`. The rest is the same for all sources and lives here.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import IO, Generic, Literal, TypeVar
 
 from tmem_integrations.errors import ImportFormatError, InputError
 from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.messages import Message
 
 T = TypeVar("T")
+DateOrder = Literal["dmy", "mdy", "ymd"]
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FOUND_LENGTH = 120
+# Clocks differ; what is later than this is a wrong zone or a wrong year.
+_FUTURE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,11 @@ class Skip:
 
     Attributes:
         reason: Such as "system line"; entries are counted by it.
+        deleted_id: Id of the message that stood here, where the source says that it was deleted.
     """
 
     reason: str
+    deleted_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,7 @@ class ImportOptions:
         date: Day of the first line, for logs with times only.
         channel: Channel of all messages, for logs that do not name theirs.
         columns: Our field name to the source's key.
+        date_order: Order of day, month and year where dates are digits only.
         skip_bad: Count entries that cannot be read instead of stopping at the first.
     """
 
@@ -62,6 +69,7 @@ class ImportOptions:
     date: date | None = None
     channel: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    date_order: DateOrder | None = None
     skip_bad: bool = False
 
 
@@ -92,8 +100,32 @@ def found(text: str) -> str:
     return repr(text if len(text) <= _FOUND_LENGTH else f"{text[:_FOUND_LENGTH]}…")
 
 
+def distinct_channels(named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Channel names of a source, by id. A channel is the border of access, so two of one name must not
+    become one: these carry their id as well.
+
+    Args:
+        named: Id and name of each channel.
+
+    Examples:
+        >>> distinct_channels([("1", "Ann"), ("2", "Ann"), ("3", None)])
+        {'1': 'Ann (1)', '2': 'Ann (2)', '3': '3'}
+    """
+    shown = {channel_id: name or channel_id for channel_id, name in named}
+    n_named = Counter(shown.values())
+    return {
+        channel_id: name if n_named[name] == 1 else f"{name} ({channel_id})"
+        for channel_id, name in shown.items()
+    }
+
+
 def read_lines(
-    path: Path, report: ImportReport, *, fallback: str | None = None, skip_bad: bool = False
+    path: Path,
+    report: ImportReport,
+    *,
+    fallback: str | None = None,
+    skip_bad: bool = False,
+    opener: Callable[[Path], IO[bytes]] | None = None,
 ) -> Iterator[Entry[str]]:
     """Lines of a UTF-8 file without their ends, one at a time.
 
@@ -102,12 +134,13 @@ def read_lines(
         report: Gets `bytes_read`, and a warning for each line read by `fallback`.
         fallback: Encoding of lines that are no UTF-8; with None they are bad.
         skip_bad: Count bad lines instead of raising.
+        opener: Opens the file where its lines lie within another, such as an archive.
 
     Raises:
         ImportFormatError: If the file cannot be opened, or at the first bad line.
     """
     try:
-        file = path.open("rb")
+        file = path.open("rb") if opener is None else opener(path)
     except OSError as error:
         raise ImportFormatError(f"{path}: expected a file, {_reason(error)}.") from error
     with file:
@@ -135,11 +168,13 @@ def _reason(error: OSError) -> str:
     return "found a folder" if isinstance(error, IsADirectoryError) else str(error.strerror).lower()
 
 
-def first_lines(path: Path, n: int) -> list[str]:
+def first_lines(
+    path: Path, n: int, *, opener: Callable[[Path], IO[bytes]] | None = None
+) -> list[str]:
     """Up to `n` lines that are not blank from the beginning of a file; none if it is no text."""
     lines: list[str] = []
     try:
-        for entry in read_lines(path, ImportReport(), fallback="cp1252"):
+        for entry in read_lines(path, ImportReport(), fallback="cp1252", opener=opener):
             if entry.content.strip():
                 lines.append(entry.content)
             if len(lines) == n:
@@ -169,6 +204,7 @@ def messages_of(
     Raises:
         ImportFormatError: At the first bad entry, unless `skip_bad`.
     """
+    latest = datetime.now(UTC) + _FUTURE
     seen: dict[str, tuple[str, bytes]] = {}
     unanswered: dict[str, str] = {}
     for entry in entries:
@@ -184,9 +220,13 @@ def messages_of(
             continue
         if isinstance(parsed, Skip):
             report.skip(parsed.reason, place)
+            if parsed.deleted_id is not None:
+                report.deleted.append(parsed.deleted_id)
             continue
         if parsed.reply_to is not None and parsed.reply_to not in seen:
             unanswered[parsed.reply_to] = f"{place}: reply_to {parsed.reply_to!r}"
+        if parsed.sent_at > latest:
+            report.warn("sent in the future", f"{place}: {parsed.sent_at.isoformat()}")
         report.read += 1
         yield parsed
     for message_id, example in unanswered.items():

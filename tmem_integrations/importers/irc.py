@@ -14,6 +14,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 
 from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.importers.clock import WallClock
 from tmem_integrations.importers.frame import (
     Importer,
     ImportOptions,
@@ -111,7 +112,7 @@ class _Log:
         self.report = report
         self.channel = channel
         self.day = day
-        self.zone = zone
+        self.clock = WallClock(zone, report)
         self.last: datetime | None = None
         self.alike: Counter[str] = Counter()
 
@@ -158,12 +159,7 @@ class _Log:
     def _aware(self, wall: datetime, offset: str | None) -> datetime:
         if offset is not None:
             return datetime.fromisoformat(f"{wall.isoformat()}{offset}")
-        if self.zone is None:
-            raise ImportFormatError(
-                f"expected a timezone for {wall}, found none; say where the log was written: "
-                'timezone="Europe/Berlin" or --timezone Europe/Berlin.'
-            )
-        return wall.replace(tzinfo=self.zone)
+        return self.clock.moment(wall)
 
     def _id(self, wall: datetime, said: Said) -> str:
         digest = hashlib.blake2b(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tmem_integrations.errors import ImportFormatError, MessageError
+from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.importers.columns import check_columns, check_required, map_columns
 from tmem_integrations.importers.frame import (
     Entry,
     Importer,
@@ -27,9 +27,8 @@ from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.messages import Message, zone_of
 
 _N_SNIFFED = 5
-_REQUIRED = (("id",), ("text",), ("timestamp", "sent_at"))
-_FIELDS = frozenset({*(field.name for field in fields(Message)), "timestamp"})
-_MISSING = object()
+# An object that holds a list of messages is an export of one of the chat programs.
+_EXPORT_LISTS = ("messages", "value", "chats", "conversations")
 
 
 def read_jsonl(
@@ -62,13 +61,13 @@ def read_jsonl(
 
 def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[Message]:
     zone = zone_of(options.timezone)
-    _check_columns(options.columns)
+    check_columns(options.columns)
 
     def parse(line: str) -> Message | Skip:
         if not line.strip():
             return Skip("blank line")
-        record = _map_columns(_load_object(line), options.columns)
-        _check_required(record)
+        record = map_columns(_load_object(line), options.columns)
+        check_required(record)
         return Message.from_dict(record, timezone=zone)
 
     lines: Iterator[Entry[str]] = read_lines(path, report, skip_bad=options.skip_bad)
@@ -95,46 +94,6 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _check_columns(columns: tuple[tuple[str, str], ...]) -> None:
-    for field, _ in columns:
-        if field not in _FIELDS:
-            raise ImportFormatError(
-                f"columns must name fields of a message ({', '.join(sorted(_FIELDS))}), got {field!r}."
-            )
-
-
-def _map_columns(record: dict[str, Any], columns: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    """The record under our names. Who maps columns knows the rest, so only our names stay of it."""
-    if not columns:
-        return record
-    mapped = {field: record[field] for field in _FIELDS & record.keys()}
-    for field, key in columns:
-        value = _look_up(record, key)
-        mapped[field] = None if value is _MISSING else value
-    return mapped
-
-
-def _look_up(record: Mapping[str, Any], key: str) -> object:
-    """The value at `key`, or inside objects at "a.b"; a key that has the dot itself goes first."""
-    if key in record:
-        return record[key]
-    value: object = record
-    for part in key.split("."):
-        if not isinstance(value, dict) or part not in value:
-            return _MISSING
-        value = value[part]
-    return value
-
-
-def _check_required(record: Mapping[str, Any]) -> None:
-    for names in _REQUIRED:
-        if all(record.get(name) is None for name in names):
-            raise MessageError(
-                f"expected {names[0]!r}, found the keys {sorted(record)}; "
-                f'map another one with columns={{"{names[0]}": "…"}} or --column {names[0]}=….'
-            )
-
-
 def _recognises(path: Path) -> bool:
     """At least half of the first lines are objects: a bad line is to be told, not to hide the format."""
     lines = first_lines(path, _N_SNIFFED)
@@ -143,9 +102,12 @@ def _recognises(path: Path) -> bool:
 
 def _is_object(line: str) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return False
+    return isinstance(record, dict) and not any(
+        isinstance(record.get(key), list | dict) for key in _EXPORT_LISTS
+    )
 
 
 IMPORTER = Importer(

@@ -37,12 +37,17 @@ class ImportReport:
         skipped: What was left out, by reason.
         warnings: What was handed on though it looks odd, by reason.
         bytes_read: How far the reader is, for a progress bar.
+        deleted: Ids of messages that the source says were deleted.
+        members: Ids of the people in each channel, where the source names them: what access control
+            takes.
     """
 
     read: int = 0
     skipped: dict[str, Tally] = field(default_factory=dict)
     warnings: dict[str, Tally] = field(default_factory=dict)
     bytes_read: int = 0
+    deleted: list[str] = field(default_factory=list)
+    members: dict[str, list[str]] = field(default_factory=dict)
 
     def skip(self, reason: str, example: str) -> None:
         """Count something left out."""
@@ -67,4 +72,5 @@ class ImportReport:
             "read": self.read,
             "skipped": plain(self.skipped),
             "warnings": plain(self.warnings),
+            "deleted": len(self.deleted),
         }

@@ -1,0 +1,57 @@
+"""Records under other names than ours: a map from our fields to the keys of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from tmem_integrations.errors import ImportFormatError, MessageError
+from tmem_integrations.messages import Message
+
+FIELDS = frozenset({*(field.name for field in fields(Message)), "timestamp"})
+"""What a column may be mapped to."""
+_REQUIRED = (("id",), ("text",), ("timestamp", "sent_at"))
+_MISSING = object()
+
+
+def check_columns(columns: tuple[tuple[str, str], ...]) -> None:
+    """Raise `ImportFormatError` unless every mapped field is one of ours."""
+    for field, _ in columns:
+        if field not in FIELDS:
+            raise ImportFormatError(
+                f"columns must name fields of a message ({', '.join(sorted(FIELDS))}), got {field!r}."
+            )
+
+
+def map_columns(record: dict[str, Any], columns: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """The record under our names. Who maps columns knows the rest, so only our names stay of it."""
+    if not columns:
+        return record
+    mapped = {field: record[field] for field in FIELDS & record.keys()}
+    for field, key in columns:
+        value = _look_up(record, key)
+        mapped[field] = None if value is _MISSING else value
+    return mapped
+
+
+def _look_up(record: Mapping[str, Any], key: str) -> object:
+    """The value at `key`, or inside objects at "a.b"; a key that has the dot itself goes first."""
+    if key in record:
+        return record[key]
+    value: object = record
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return _MISSING
+        value = value[part]
+    return value
+
+
+def check_required(record: Mapping[str, Any]) -> None:
+    """Raise `MessageError` unless id, text and timestamp are there; says how to map another key."""
+    for names in _REQUIRED:
+        if all(record.get(name) is None for name in names):
+            raise MessageError(
+                f"expected {names[0]!r}, found the keys {sorted(record)}; "
+                f'map another one with columns={{"{names[0]}": "…"}} or --column {names[0]}=….'
+            )

@@ -90,6 +90,7 @@ class RelevanceConfig:
     Attributes:
         reach: Messages on each side of an anchor that are looked at, and over which relevance spreads.
         decay: p in (1 + distance)^-p.
+        onward: Weight of what passes to later messages; 2 less it is that of what passes back.
         link: Share of a term's energy that passes along replies, addresses and an author's next message.
         own: λ: weight of a message's own words beside those of its surroundings.
         named_author: Bonus for a message whose author the question names.
@@ -103,6 +104,7 @@ class RelevanceConfig:
 
     reach: int = 24
     decay: float = 1.5
+    onward: float = 1.2
     link: float = 0.3
     own: float = 0.25
     named_author: float = 0.1

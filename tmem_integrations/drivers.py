@@ -6,6 +6,7 @@ Everything a question reads comes through here, so this is where the scope is ch
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +24,13 @@ from tmem_integrations.protocols import (
     LanguageModel,
     MessageStore,
     Reply,
+    Reranker,
     Rows,
 )
-from tmem_integrations.requests import Flow, Request
+from tmem_integrations.requests import Flow, Request, Verdict
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 _NO_MODEL = (Reply("", error="no model", failure="permanent"),)
 
 
@@ -42,6 +45,7 @@ class Seats:
         embedder: None when there is none.
         llm: None when there is none.
         verdicts: What a model said before; None keeps nothing.
+        reranker: None when there is none.
     """
 
     view: HistoryView
@@ -50,6 +54,7 @@ class Seats:
     embedder: Embedder | None = None
     llm: LanguageModel | None = None
     verdicts: VerdictCache | None = None
+    reranker: Reranker | None = None
 
 
 def drive(flow: Flow[T], seats: Seats) -> T:
@@ -62,11 +67,13 @@ def drive(flow: Flow[T], seats: Seats) -> T:
             result: T = stop.value
             return result
         match request:
-            case ask_for.Ask(prompts, wait, timeout):
-                time.sleep(wait)
+            case ask_for.Ask(prompts, wait, timeout, schema):
                 answer = _NO_MODEL * len(prompts)
                 if seats.llm:
-                    answer = seats.llm.ask(prompts, timeout=timeout)
+                    time.sleep(wait)
+                    answer = seats.llm.ask(prompts, timeout=timeout, schema=schema)
+            case ask_for.Rerank(question, messages):
+                answer = seats.reranker.rerank(question, messages) if seats.reranker else None
             case ask_for.Embed(texts):
                 answer = seats.embedder.embed(texts) if seats.embedder else None
             case _:
@@ -80,11 +87,14 @@ async def adrive(flow: Flow[T], seats: Seats) -> T:
         match await asyncio.to_thread(_advance, flow, answer, seats):
             case _Done(result):
                 return result
-            case ask_for.Ask(prompts, wait, timeout):
-                await asyncio.sleep(wait)
+            case ask_for.Ask(prompts, wait, timeout, schema):
                 answer = _NO_MODEL * len(prompts)
                 if seats.llm:
-                    answer = await seats.llm.aask(prompts, timeout=timeout)
+                    await asyncio.sleep(wait)
+                    answer = await seats.llm.aask(prompts, timeout=timeout, schema=schema)
+            case ask_for.Rerank(question, messages):
+                ranker = seats.reranker
+                answer = await ranker.arerank(question, messages) if ranker else None
             case ask_for.Embed(texts):
                 answer = await seats.embedder.aembed(texts) if seats.embedder else None
 
@@ -94,14 +104,17 @@ class _Done(Generic[T]):
     result: T
 
 
-def _advance(flow: Flow[T], answer: Any, seats: Seats) -> _Done[T] | ask_for.Ask | ask_for.Embed:
+_OfModel = ask_for.Ask | ask_for.Embed | ask_for.Rerank
+
+
+def _advance(flow: Flow[T], answer: Any, seats: Seats) -> _Done[T] | _OfModel:
     """Go on to the next request for a model, or to the result."""
     while True:
         try:
             request = flow.send(answer)
         except StopIteration as stop:
             return _Done(stop.value)
-        if isinstance(request, ask_for.Ask | ask_for.Embed):
+        if isinstance(request, _OfModel):
             return request
         answer = read(request, seats)
 
@@ -133,11 +146,24 @@ def read(request: Request, seats: Seats) -> Any:
         case ask_for.LoadVectors(rows):
             return view.vectors(rows)
         case ask_for.Recall(keys, kind):
-            return tuple(seats.verdicts.get(key, kind) if seats.verdicts else None for key in keys)
+            return _recall(keys, kind, seats.verdicts)
         case ask_for.Remember(key, verdicts, shown):
             return _remember(key, verdicts, shown, seats)
         case _:
             raise TypeError(f"A view cannot answer {request!r}.")
+
+
+def _recall(
+    keys: Sequence[str], kind: type[Verdict], verdicts: VerdictCache | None
+) -> tuple[tuple[Verdict, ...] | None, ...]:
+    """What is known; a cache that cannot be read costs calls, not the answer."""
+    if verdicts is None:
+        return (None,) * len(keys)
+    try:
+        return tuple(verdicts.get(key, kind) for key in keys)
+    except StoreError as error:
+        _log.warning("%s", error)
+        return (None,) * len(keys)
 
 
 def _remember(
@@ -153,7 +179,11 @@ def _remember(
     """
     if seats.verdicts is None:
         return
-    seats.verdicts.put(key, verdicts, [message.id for message in shown])
+    try:
+        seats.verdicts.put(key, verdicts, [message.id for message in shown])
+    except StoreError as error:
+        _log.warning("%s", error)
+        return
     now = seats.store.get(message.id for message in shown)
     changed = [message.id for message in shown if now.get(message.id) != message]
     if changed:

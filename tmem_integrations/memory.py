@@ -6,17 +6,22 @@ The retrievers of both frameworks and the command line are thin shells around it
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
+from pathlib import Path
 from typing import Any
 
 from tmem_integrations.access import AccessLike, as_policy, scope_of
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import IngestError, MessageError, QueryError
-from tmem_integrations.judges.model import Prompts, model_panel
+from tmem_integrations.judges.model import Prompts, ceilings_of, model_panel
 from tmem_integrations.judges.panel import RULES, Panel
+from tmem_integrations.judges.reranking import RerankedGate
 from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages, zone_of
+from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.pipeline import Retrieval, answer_question
@@ -25,12 +30,16 @@ from tmem_integrations.protocols import (
     IngestReport,
     LanguageModel,
     MessageStore,
+    Reranker,
     TokenCounter,
 )
 from tmem_integrations.requests import Flow
+from tmem_integrations.trace import OnStage
 
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.
 _CHUNK = 2_000
+# Beside the messages they are about, so that whoever forgets there forgets them too.
+_VERDICTS = "verdicts.sqlite"
 
 
 class TemporalMemory:
@@ -43,8 +52,10 @@ class TemporalMemory:
         config: Settings; `PAPER` when None.
         timezone: Zone of times that carry none, and of the times shown.
         access: Who may read which channel: see `access.as_policy`.
-        verdicts: Keeps what the model said, so that it is asked once; in memory when None.
+        verdicts: Keeps what the model said, so that it is asked once; when None, `verdicts.sqlite` in
+            the folder of the store where there is one that can be written, else in memory.
         prompts: What the model is asked.
+        reranker: Bounds the evidence to the best of what the gate keeps.
         counter: Counts tokens for the budget.
 
     Raises:
@@ -63,6 +74,7 @@ class TemporalMemory:
         access: AccessLike = None,
         verdicts: VerdictCache | None = None,
         prompts: Prompts | None = None,
+        reranker: Reranker | None = None,
         counter: TokenCounter | None = None,
     ) -> None:
         self.store = store
@@ -71,8 +83,9 @@ class TemporalMemory:
         self.config = config or ForestConfig()
         self.timezone = zone_of(timezone)
         self.policy = as_policy(access)
-        self.verdicts = verdicts or VerdictCache()
+        self.verdicts = verdict_cache_of(store) if verdicts is None else verdicts
         self.prompts = prompts or Prompts()
+        self.reranker = reranker
         self.counter = counter or default_counter()
 
     @classmethod
@@ -86,6 +99,8 @@ class TemporalMemory:
         config: ForestConfig | None = None,
         timezone: str | tzinfo | None = None,
         access: AccessLike = None,
+        prompts: Prompts | None = None,
+        reranker: Reranker | None = None,
     ) -> TemporalMemory:
         """Build a memory from messages; in memory unless a store is given.
 
@@ -99,7 +114,10 @@ class TemporalMemory:
             from tmem_integrations.stores.chroma import ChromaStore
 
             store = ChromaStore.in_memory(model=embedder.name if embedder else None)
-        memory = cls(store, embedder=embedder, llm=llm, config=config, timezone=zone, access=access)
+        memory = cls(
+            store, embedder=embedder, llm=llm, config=config, timezone=zone, access=access,
+            prompts=prompts, reranker=reranker,
+        )  # fmt: skip
         memory.add(history)
         return memory
 
@@ -146,7 +164,8 @@ class TemporalMemory:
             raise MessageError(f"delete needs several ids, got the text {ids!r}; pass [{ids!r}].")
         ids = list(ids)
         n_deleted = self.store.delete(ids)
-        self.verdicts.forget(ids)
+        if self.verdicts is not None:
+            self.verdicts.forget(ids)
         return n_deleted
 
     def query(self, question: str, **filters: Any) -> Query:
@@ -169,6 +188,7 @@ class TemporalMemory:
         max_messages: int | None = None,
         max_tokens: int | None = None,
         llm: LanguageModel | None = None,
+        on_stage: OnStage | None = None,
         **filters: Any,
     ) -> Retrieval:
         """Answer one question with a forest of evidence.
@@ -179,14 +199,18 @@ class TemporalMemory:
             max_messages: At most this many messages.
             max_tokens: Budget of the whole text.
             llm: Model for this question; that of the memory when None.
+            on_stage: Told of each stage as it ends.
             **filters: See `Query`.
 
         Raises:
             QueryError: If a filter makes no sense.
             AccessError: If access control is on and nobody asks.
+            ModelError: If the model fails and the policy is to raise.
         """
-        scope, flow = self._flow(question, config, max_messages, max_tokens, llm, filters)
-        return drive(flow, self._seats(scope, llm))
+        settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
+        panel = self._panel(llm or self.llm, settings.models)
+        scope, flow = self._flow(self._read(question, filters), settings, panel, on_stage)
+        return drive(flow, self._seats(scope, llm or self.llm))
 
     async def aretrieve(
         self,
@@ -196,11 +220,51 @@ class TemporalMemory:
         max_messages: int | None = None,
         max_tokens: int | None = None,
         llm: LanguageModel | None = None,
+        on_stage: OnStage | None = None,
         **filters: Any,
     ) -> Retrieval:
         """`retrieve` without blocking the event loop."""
-        scope, flow = self._flow(question, config, max_messages, max_tokens, llm, filters)
-        return await adrive(flow, self._seats(scope, llm))
+        settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
+        panel = self._panel(llm or self.llm, settings.models)
+        scope, flow = self._flow(self._read(question, filters), settings, panel, on_stage)
+        return await adrive(flow, self._seats(scope, llm or self.llm))
+
+    def estimate(
+        self,
+        question: str | Query,
+        *,
+        config: ForestConfig | None = None,
+        max_messages: int | None = None,
+        llm: LanguageModel | None = None,
+        **filters: Any,
+    ) -> Estimate:
+        """What a question would cost, without asking the model: prompts are written and counted.
+
+        Known verdicts cost nothing. Which messages are to be linked depends on what the gate keeps;
+        here it keeps what rules keep. An embedder is asked for the question's vector, as ever.
+
+        Args:
+            question: Text, or a `Query` that has its filters.
+            config: Settings for this question; those of the memory when None.
+            max_messages: At most this many messages.
+            llm: Model for this question; that of the memory when None. Without one nothing is asked.
+            **filters: See `Query`.
+
+        Raises:
+            QueryError: If a filter makes no sense.
+            AccessError: If access control is on and nobody asks.
+        """
+        llm = llm or self.llm
+        if llm is None:
+            return Estimate()
+        settings = (config or self.config).limited(max_messages=max_messages)
+        models = replace(settings.models, on_failure="degrade")
+        budget = EstimatingBudget(ceilings_of(models))
+        panel = model_panel(llm.name, models, self.prompts, self.counter, budget)
+        scope, flow = self._flow(self._read(question, filters), settings, panel, None)
+        # Without a model in its seat every call fails for good.
+        drive(flow, self._seats(scope, None))
+        return budget.estimate
 
     def close(self) -> None:
         """Release the store. Closing twice is fine."""
@@ -210,28 +274,25 @@ class TemporalMemory:
         """What `query` may read, by its filters and the access policy."""
         return scope_of(query, self.policy, self.store.channels())
 
-    def _flow(
-        self,
-        question: str | Query,
-        config: ForestConfig | None,
-        max_messages: int | None,
-        max_tokens: int | None,
-        llm: LanguageModel | None,
-        filters: Mapping[str, Any],
-    ) -> tuple[Scope, Flow[Retrieval]]:
-        if isinstance(question, Query) and filters:
+    def _read(self, question: str | Query, filters: Mapping[str, Any]) -> Query:
+        if not isinstance(question, Query):
+            return self.query(question, **filters)
+        if filters:
             raise QueryError(f"A Query has its filters already; got also {sorted(filters)}.")
-        query = question if isinstance(question, Query) else self.query(question, **filters)
-        settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
+        return question
+
+    def _flow(
+        self, query: Query, settings: ForestConfig, panel: Panel, on_stage: OnStage | None
+    ) -> tuple[Scope, Flow[Retrieval]]:
         scope = self.scope(query)
-        unknown = unknown_channels(scope, self.store.channels())
         flow = answer_question(
             query,
             settings,
-            panel=self._panel(llm or self.llm, settings.models),
-            unknown_channels=unknown,
+            panel=panel,
+            unknown_channels=unknown_channels(scope, self.store.channels()),
             counter=self.counter,
             zone=self.timezone,
+            on_stage=on_stage,
         )
         return scope, flow
 
@@ -241,14 +302,20 @@ class TemporalMemory:
             scope=scope,
             store=self.store,
             embedder=self.embedder,
-            llm=llm or self.llm,
+            llm=llm,
             verdicts=self.verdicts,
+            reranker=self.reranker,
         )
 
     def _panel(self, llm: LanguageModel | None, config: ModelConfig) -> Panel:
-        if llm is None:
-            return RULES
-        return model_panel(llm.name, config, self.prompts, self.counter)
+        panel = RULES
+        if llm is not None:
+            budget = Budget(ceilings_of(config))
+            panel = model_panel(llm.name, config, self.prompts, self.counter, budget)
+        if self.reranker is None:
+            return panel
+        may_fail = config.on_failure == "degrade"
+        return replace(panel, gate=RerankedGate(panel.gate, config.gate_candidates, may_fail))
 
     def _add_chunk(self, chunk: Sequence[Message]) -> IngestReport:
         """Store what is new or changed: an unchanged message costs no embedding."""
@@ -258,8 +325,24 @@ class TemporalMemory:
         report = IngestReport(unchanged=len(chunk) - len(fresh))
         if fresh:
             report += self.store.upsert(fresh, vectors)
-            self.verdicts.forget([m.id for m in fresh if m.id in known])
+            if self.verdicts is not None:
+                self.verdicts.forget([m.id for m in fresh if m.id in known])
         return report
+
+
+def verdict_cache_of(store: MessageStore) -> VerdictCache | None:
+    """Where the verdicts about a store's messages are kept.
+
+    Returns:
+        A file in the store's folder; in memory for a store without one. None for a folder that cannot
+        be written: a cache of this process alone would not hear of what others delete.
+    """
+    folder: Path | None = getattr(store, "folder", None)
+    if folder is None:
+        return VerdictCache()
+    path = folder / _VERDICTS
+    writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    return VerdictCache(path) if writable else None
 
 
 def unknown_channels(scope: Scope, channels: frozenset[str]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from tmem_integrations.stages.linearization import linearize_trees
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
 from tmem_integrations.stages.traffic import count_traffic, whole_partitions
 from tmem_integrations.text import without_function_words
-from tmem_integrations.trace import Recorder, Timeline
+from tmem_integrations.trace import OnStage, Recorder, Timeline
 
 __all__ = ["Retrieval", "answer_question"]
 
@@ -56,6 +56,7 @@ def answer_question(
     panel: Panel = RULES,
     zone: tzinfo | None = None,
     unknown_channels: Sequence[str] = (),
+    on_stage: OnStage | None = None,
 ) -> Flow[Retrieval]:
     """Retrieve the forest of evidence for one question.
 
@@ -66,8 +67,9 @@ def answer_question(
         panel: Who judges evidence and relations.
         zone: Zone of the times shown; UTC when None.
         unknown_channels: Channels the query names that are not there; only explained.
+        on_stage: Told of each stage as it ends.
     """
-    log = Recorder()
+    log = Recorder(on_stage)
     text = search_text(query)
     matches = yield from search(text)
     at = yield from times(matches.rows)

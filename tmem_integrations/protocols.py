@@ -7,9 +7,9 @@ language model answers `Ask`. Rows are handles of messages, valid for one `Histo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,9 @@ Vectors = NDArray[np.float32]
 PartitionKind = Literal["topic", "channel", "none"]
 Partition = tuple[PartitionKind, str]
 
-# A transient failure may pass; one of the content goes with what was asked; a permanent one stays.
-Failure = Literal["transient", "content", "permanent"]
+# A transient failure may pass; a retried one may too, but the client has tried again already; one of
+# the content goes with what was asked; a permanent one stays.
+Failure = Literal["transient", "retried", "content", "permanent"]
 
 
 def partition_of(message: Message) -> Partition:
@@ -207,14 +208,54 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, prompts: Sequence[str], *, timeout: float | None = None) -> tuple[Reply, ...]:
-        """One reply per prompt, in order, with bounded concurrency; those that take longer than
-        `timeout` seconds are replies with an error."""
+    def ask(
+        self,
+        prompts: Sequence[str],
+        *,
+        timeout: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> tuple[Reply, ...]:
+        """One reply per prompt, in order, with bounded concurrency.
+
+        Args:
+            prompts: What to ask.
+            timeout: Seconds after which a call is a reply with an error.
+            schema: JSON schema of the answers; a model without structured output ignores it.
+        """
         ...
 
     async def aask(
-        self, prompts: Sequence[str], *, timeout: float | None = None
+        self,
+        prompts: Sequence[str],
+        *,
+        timeout: float | None = None,
+        schema: Mapping[str, Any] | None = None,
     ) -> tuple[Reply, ...]:
+        """The same without blocking the event loop."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How a reranker orders messages.
+
+    Attributes:
+        order: Positions of the messages worth keeping, best first.
+        error: Why there is no order, else None.
+    """
+
+    order: tuple[int, ...] = ()
+    error: str | None = None
+
+
+class Reranker(Protocol):
+    """Orders messages by their worth to a question. A failure gives a `Ranking` with an error."""
+
+    def rerank(self, question: str, messages: Sequence[Message]) -> Ranking:
+        """Positions of those worth keeping, best first; what is left out is dropped."""
+        ...
+
+    async def arerank(self, question: str, messages: Sequence[Message]) -> Ranking:
         """The same without blocking the event loop."""
         ...
 

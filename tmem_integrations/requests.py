@@ -6,14 +6,22 @@ once, runs under a sync and an async driver, and is tested by sending answers by
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tmem_integrations.messages import Message
 from tmem_integrations.prompts.gate import GateVerdict
 from tmem_integrations.prompts.relations import RelationVerdict
-from tmem_integrations.protocols import Matches, Partition, Reply, Rows, Scores, Vectors
+from tmem_integrations.protocols import (
+    Matches,
+    Partition,
+    Ranking,
+    Reply,
+    Rows,
+    Scores,
+    Vectors,
+)
 
 T = TypeVar("T")
 Verdict = TypeVar("Verdict", GateVerdict, RelationVerdict)
@@ -112,11 +120,21 @@ class Ask:
         prompts: To be asked at once.
         wait: Seconds to wait before.
         timeout: Seconds after which a reply is of no use; None without a deadline.
+        schema: JSON schema of the answers.
     """
 
     prompts: tuple[str, ...]
     wait: float = 0.0
     timeout: float | None = None
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rerank:
+    """Messages for the reranker; answered with a `Ranking`, or None when there is no reranker."""
+
+    question: str
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +172,7 @@ Request = (
     | LoadVectors
     | Embed
     | Ask
+    | Rerank
     | Recall
     | Remember
 )
@@ -221,10 +240,20 @@ def embed(texts: Sequence[str]) -> Flow[Vectors | None]:
 
 
 def ask(
-    prompts: Sequence[str], *, wait: float = 0.0, timeout: float | None = None
+    prompts: Sequence[str],
+    *,
+    wait: float = 0.0,
+    timeout: float | None = None,
+    schema: Mapping[str, Any] | None = None,
 ) -> Flow[tuple[Reply, ...]]:
     """Yield `Ask`."""
-    answer: tuple[Reply, ...] = yield Ask(tuple(prompts), wait, timeout)
+    answer: tuple[Reply, ...] = yield Ask(tuple(prompts), wait, timeout, schema)
+    return answer
+
+
+def rerank(question: str, messages: Sequence[Message]) -> Flow[Ranking | None]:
+    """Yield `Rerank`."""
+    answer: Ranking | None = yield Rerank(question, tuple(messages))
     return answer
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, tzinfo
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from langchain_core.documents import Document
+from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import BaseNode, NodeWithScore
 from pydantic import Field
 
@@ -24,12 +25,22 @@ from tmem_integrations.bridges.documents import (
 from tmem_integrations.bridges.dual import DualRetriever
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import FILTERS, LIMITS, check_keywords, narrow
+from tmem_integrations.bridges.judging_options import (
+    JudgingOptions,
+    read_config,
+    read_prompts,
+    replace_prompts,
+    write_prompts,
+)
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
+from tmem_integrations.bridges.rerankers import RerankerLike, as_reranker
+from tmem_integrations.bridges.stage_events import tell_stage
 from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
 from tmem_integrations.config import ForestConfig
 from tmem_integrations.errors import StoreError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query
+from tmem_integrations.models.budget import Estimate
 from tmem_integrations.pipeline import Retrieval
 from tmem_integrations.protocols import IngestReport
 
@@ -101,13 +112,16 @@ class TemporalForestRetriever(DualRetriever):
         max_messages: int | None = None,
         max_tokens: int | None = None,
         per_tree: bool = False,
+        reranker: RerankerLike = None,
+        **judging: Unpack[JudgingOptions],
     ) -> Self:
         """Build a retriever over messages. Without further arguments: no key, no network.
 
         Args:
             messages: `Message`s or dicts with the same keys, in order of arrival.
             llm: Chat model of LangChain or LLM of LlamaIndex that judges evidence and relations;
-                None goes by rules.
+                None goes by rules. With `max_retries=0` failed calls are made again here, within the
+                ceilings; else its client does that, uncounted.
             embeddings: See `as_embedder`; None is "static", False keeps no vectors.
             store: A folder, a Chroma client or collection, a `MessageStore`; None stays in memory.
             config: Settings; the paper's when None.
@@ -116,14 +130,24 @@ class TemporalForestRetriever(DualRetriever):
             max_messages: At most this many messages in an answer.
             max_tokens: Budget of the whole text; that of `config` (8192) when None.
             per_tree: One document per tree.
+            reranker: A document compressor of LangChain or a node postprocessor of LlamaIndex: of the
+                evidence it keeps the `max_messages` best.
+            **judging: How the model judges: `on_model_failure`, `max_concurrency`, `max_llm_calls`,
+                `max_llm_tokens`, `deadline`, `gate_prompt`, `relations_prompt`; see `JudgingOptions`.
 
         Raises:
             MessageError: If a message cannot be read; nothing is stored then.
             ConfigError: If a setting or model cannot be read.
             StoreMismatchError: If the store was built with another embedding model.
         """
-        (config or ForestConfig()).limited(max_messages=max_messages, max_tokens=max_tokens)
-        embedder, model = as_embedder(embeddings), as_language_model(llm)
+        settings = read_config(config, judging)
+        settings.limited(max_messages=max_messages, max_tokens=max_tokens)
+        prompts, ranker, embedder = (
+            read_prompts(judging),
+            as_reranker(reranker),
+            as_embedder(embeddings),
+        )
+        model = as_language_model(llm, max_concurrency=settings.models.max_concurrency)
         opened = open_store(store, embedder)
         with closed_on_error(None if opened is store else opened):
             memory = TemporalMemory.from_messages(
@@ -131,9 +155,11 @@ class TemporalForestRetriever(DualRetriever):
                 store=opened,
                 embedder=embedder,
                 llm=model,
-                config=config,
+                config=settings,
                 timezone=timezone,
                 access=access,
+                prompts=prompts,
+                reranker=ranker,
             )
         return cls(
             memory=memory, max_messages=max_messages, max_tokens=max_tokens, per_tree=per_tree
@@ -230,14 +256,33 @@ class TemporalForestRetriever(DualRetriever):
         check_keywords(filters)
         query = self._query(question, filters)
         max_messages, max_tokens = self._limits(filters)
-        return self.memory.retrieve(query, max_messages=max_messages, max_tokens=max_tokens)
+        return self.memory.retrieve(
+            query, max_messages=max_messages, max_tokens=max_tokens, on_stage=tell_stage
+        )
 
     async def aretrieve_forest(self, question: str, **filters: Any) -> Retrieval:
         """`retrieve_forest` without blocking the event loop."""
         check_keywords(filters)
         query = self._query(question, filters)
         max_messages, max_tokens = self._limits(filters)
-        return await self.memory.aretrieve(query, max_messages=max_messages, max_tokens=max_tokens)
+        return await self.memory.aretrieve(
+            query, max_messages=max_messages, max_tokens=max_tokens, on_stage=tell_stage
+        )
+
+    def estimate(self, question: str, **filters: Any) -> Estimate:
+        """Calls and tokens that a question would cost, without asking the model.
+
+        Args:
+            question: The question.
+            **filters: As for `invoke`.
+
+        Raises:
+            QueryError: If a keyword is unknown or a value is not of its kind.
+            AccessError: If access control is on and nobody asks, or somebody else than in `scoped`.
+        """
+        check_keywords(filters)
+        query = self._query(question, filters)
+        return self.memory.estimate(query, max_messages=self._limits(filters)[0])
 
     def _scope(self) -> Query:
         return self.memory.query("", **{name: getattr(self, name) for name in FILTERS})
@@ -261,6 +306,15 @@ class TemporalForestRetriever(DualRetriever):
     async def _afind(self, question: str, **filters: Any) -> list[Piece]:
         return self._pieces(await self.aretrieve_forest(question, **filters))
 
+    # LlamaIndex's `get_prompts` and `update_prompts`
+
+    def _get_prompts(self) -> PromptDictType:
+        return dict(write_prompts(self.memory.prompts))
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        """Replace what the model is asked, for all copies and views."""
+        self.memory.prompts = replace_prompts(self.memory.prompts, prompts)
+
     def _pieces(self, retrieval: Retrieval) -> list[Piece]:
         return pieces_of_forest(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
 
@@ -283,6 +337,8 @@ class TemporalForestRetriever(DualRetriever):
             "config": memory.config,
             "timezone": memory.timezone,
             "access": memory.policy,
+            "prompts": memory.prompts,
+            "reranker": memory.reranker,
         }
         kept = {k: v for k, v in self._arguments().items() if k not in _OF_THIS_PROCESS}
         return _reopen, (type(self), folder, parts, kept)

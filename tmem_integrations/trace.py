@@ -6,11 +6,14 @@ the id of a message outside the scope.
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,16 @@ class StageRecord:
     kept: int
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only."""
+        return {
+            "stage": self.stage,
+            "taken": self.taken,
+            "kept": self.kept,
+            "seconds": self.seconds,
+            "notes": dict(self.notes),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +113,7 @@ class Trace:
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""
         return {
-            "stages": [
-                {
-                    "stage": s.stage,
-                    "taken": s.taken,
-                    "kept": s.kept,
-                    "seconds": s.seconds,
-                    "notes": dict(s.notes),
-                }
-                for s in self.stages
-            ],
+            "stages": [stage.to_dict() for stage in self.stages],
             "explanation": self.explanation,
             "llm_calls": self.llm_calls,
             "llm_tokens": dict(self.llm_tokens),
@@ -133,10 +137,19 @@ class OpenRecord:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-class Recorder:
-    """Collects the accounts of one question."""
+OnStage = Callable[[StageRecord], None]
 
-    def __init__(self) -> None:
+
+class Recorder:
+    """Collects the accounts of one question and logs each, without text of a message."""
+
+    def __init__(self, on_stage: OnStage | None = None) -> None:
+        """Start the accounts.
+
+        Args:
+            on_stage: Told of each stage as it ends.
+        """
+        self._on_stage = on_stage
         self._stages: list[StageRecord] = []
         self.degraded: list[str] = []
         self.timeline = Timeline()
@@ -149,7 +162,11 @@ class Recorder:
         start = time.perf_counter()
         yield record
         seconds = time.perf_counter() - start
-        self._stages.append(StageRecord(name, taken, record.kept, seconds, record.notes))
+        done = StageRecord(name, taken, record.kept, seconds, record.notes)
+        self._stages.append(done)
+        _log.debug("%s: %d -> %d in %.3f s %s", name, taken, done.kept, seconds, done.notes)
+        if self._on_stage is not None:
+            self._on_stage(done)
 
     def spend(self, budget: Spent | None) -> None:
         """Take over what was spent on a model; None when there was none."""

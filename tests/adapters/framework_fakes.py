@@ -10,8 +10,6 @@ from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 
-from tmem_integrations import TemporalMemory
-
 
 class Chat(BaseChatModel):
     """Answers in capitals; fails on "fail", says nothing on "mute"; counts calls at once."""
@@ -64,18 +62,6 @@ class Completion(CustomLLM):
     @llm_completion_callback()
     def stream_complete(self, prompt, formatted=False, **kwargs):
         yield self.complete(prompt)
-
-
-class AskingMemory(TemporalMemory):
-    """Asks its model the question first: what of it the pipeline asks does not matter here."""
-
-    def retrieve(self, question, **limits):
-        self.llm.ask([question.text])
-        return super().retrieve(question, **limits)
-
-    async def aretrieve(self, question, **limits):
-        await self.llm.aask([question.text])
-        return await super().aretrieve(question, **limits)
 
 
 class Runs(BaseCallbackHandler):

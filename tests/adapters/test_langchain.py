@@ -5,7 +5,7 @@ import re
 import threading
 
 import pytest
-from framework_fakes import AskingMemory, Chat, Completion, Runs
+from framework_fakes import Chat, Completion, Runs
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
@@ -367,12 +367,12 @@ def test_an_error_ends_the_run(retriever):
 
 @pytest.mark.parametrize("llm", [Chat(), Completion()])
 async def test_a_model_call_appears_under_the_run_of_the_retriever(retriever, llm):
-    memory = AskingMemory.from_messages(rooms(2), llm=as_language_model(llm))
+    memory = TemporalMemory.from_messages(rooms(2), llm=as_language_model(llm))
     asking = TemporalForestRetriever(memory=memory)
     events = Events()
     asking.invoke("launch party", {"callbacks": [events]})
     n_sync = len(events.calls)
-    await asking.ainvoke("launch party", {"callbacks": [events]})
+    await asking.ainvoke("party launch", {"callbacks": [events]})
     assert 0 < n_sync < len(events.calls)
     assert {parent for parent, _ in events.calls} == {"retriever"}
 
@@ -388,7 +388,7 @@ class Meeting(Chat):
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
         self._arrive(messages)
         self.alone |= not self.complete.wait(5)
-        return self._answer("x")
+        return self._answer('{"selected": []}')
 
     async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
         if self.blocking:
@@ -396,10 +396,10 @@ class Meeting(Chat):
         self._arrive(messages)
         for _ in range(500):
             if self.complete.is_set():
-                return self._answer("x")
+                return self._answer('{"selected": []}')
             await asyncio.sleep(0.01)
         self.alone = True
-        return self._answer("x")
+        return self._answer('{"selected": []}')
 
     def _arrive(self, messages):
         self.arrived.update(re.findall("party [ABC]", messages[-1].text))
@@ -410,7 +410,7 @@ class Meeting(Chat):
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_questions_asked_at_once_wait_for_the_model_together(blocking):
     model = Meeting(blocking=blocking)
-    memory = AskingMemory.from_messages(rooms(2), llm=as_language_model(model))
+    memory = TemporalMemory.from_messages(rooms(2), llm=as_language_model(model))
     retriever = TemporalForestRetriever(memory=memory)
     await asyncio.gather(*(retriever.ainvoke(f"launch party {letter}") for letter in "ABC"))
     assert (len(model.arrived), model.alone) == (3, False)

@@ -86,9 +86,20 @@ def test_a_llama_index_model_without_a_name_has_that_of_its_class():
     assert as_language_model(MockLLM()).name == "MockLLM"
 
 
-async def test_at_most_max_concurrency_calls_run_at_once():
-    chat = Chat()
-    await as_language_model(chat, max_concurrency=2).aask(["a"] * 6)
+async def test_as_many_calls_run_at_once_as_max_concurrency_says():
+    two = asyncio.Barrier(2)
+
+    class Pairs(Chat):
+        async def _agenerate(self, messages, **kwargs):
+            self.running += 1
+            self.most = max(self.most, self.running)
+            await two.wait()  # alone it would wait for ever
+            self.running -= 1
+            return self._answer("a")
+
+    chat = Pairs()
+    replies = await as_language_model(chat, max_concurrency=2).aask(["a"] * 6, timeout=30)
+    assert [reply.error for reply in replies] == [None] * 6
     assert chat.most == 2
 
 

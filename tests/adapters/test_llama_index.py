@@ -3,7 +3,7 @@ import copy
 import json
 
 import pytest
-from framework_fakes import AskingMemory, Chat, Completion
+from framework_fakes import Chat, Completion
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
@@ -21,7 +21,7 @@ from llama_index.core.settings import Settings
 from llama_index.core.tools import RetrieverTool
 from pydantic import Field
 
-from tmem_integrations import TemporalForestRetriever
+from tmem_integrations import TemporalForestRetriever, TemporalMemory
 from tmem_integrations.bridges.language_models import as_language_model
 
 QUESTION = "When do we launch?"
@@ -105,7 +105,7 @@ def test_nodes_of_llama_index_can_be_asked():
 
 
 def test_bare_the_prompts_are_llama_indexs(retriever):
-    assert retriever.get_prompts() == {}
+    assert set(retriever.get_prompts()) == {"gate_prompt", "relations_prompt"}
 
 
 # Engines
@@ -221,7 +221,9 @@ def start_and_end(method):
 def test_a_question_is_a_span_with_start_and_end(retriever, dispatched):
     notes, spans = dispatched
     retriever.retrieve(QUESTION)
-    assert notes.seen == start_and_end("retrieve")
+    start, *stages, end = notes.seen
+    assert [start, end] == start_and_end("retrieve")
+    assert {span for _, span in stages} == {"TemporalForestRetriever._find"}
     assert [span.id_.partition("-")[0] for span in spans.completed_spans] == [
         "TemporalForestRetriever._find",
         "TemporalForestRetriever._retrieve",
@@ -232,7 +234,9 @@ def test_a_question_is_a_span_with_start_and_end(retriever, dispatched):
 async def test_an_async_question_is_a_span_with_start_and_end(retriever, dispatched):
     notes, spans = dispatched
     await retriever.aretrieve(QUESTION)
-    assert notes.seen == start_and_end("aretrieve")
+    start, *stages, end = notes.seen
+    assert [start, end] == start_and_end("aretrieve")
+    assert {span for _, span in stages} == {"TemporalForestRetriever._afind"}
     assert [span.id_.partition("-")[0] for span in spans.completed_spans] == [
         "TemporalForestRetriever._afind",
         "TemporalForestRetriever.aretrieve",
@@ -243,14 +247,15 @@ async def test_an_async_question_is_a_span_with_start_and_end(retriever, dispatc
 async def test_a_model_call_is_an_event_within_the_question(llm, dispatched):
     notes, _ = dispatched
     messages = [{"id": "m1", "timestamp": "2026-03-02T09:00:00Z", "text": "We launch on Friday."}]
-    memory = AskingMemory.from_messages(messages, llm=as_language_model(llm))
+    memory = TemporalMemory.from_messages(messages, llm=as_language_model(llm))
     retriever = TemporalForestRetriever(memory=memory)
-    for method in ("retrieve", "aretrieve"):
+    for method, question in (("retrieve", QUESTION), ("aretrieve", "We launch when?")):
         notes.seen.clear()
-        result = getattr(retriever, method)(QUESTION)
+        result = getattr(retriever, method)(question)
         if method == "aretrieve":
             await result
-        start, *calls, end = notes.seen
+        start, *within, end = notes.seen
+        calls = [seen for seen in within if seen[0] != "ForestStageEvent"]
         assert [start, end] == start_and_end(method)
         assert {name for name, _ in calls} in (
             {"LLMChatStartEvent", "LLMChatEndEvent"},

@@ -8,10 +8,11 @@ them the model comes from.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -24,14 +25,30 @@ from langchain_core.runnables.config import (
 from llama_index.core.llms.llm import LLM
 
 from tmem_integrations.bridges.llama_index_llm import DispatchedEvents, LlamaIndexChatModel
+from tmem_integrations.bridges.structured_output import Asked, bind_schema, text_of
 from tmem_integrations.errors import ConfigError
-from tmem_integrations.models.failures import classify_blank, reply_from_error
+from tmem_integrations.models.failures import (
+    classify_blank,
+    is_refused_request,
+    reply_from_error,
+)
 from tmem_integrations.protocols import LanguageModel, Reply
 
 LanguageModelLike = BaseChatModel | LLM | LanguageModel | None
 
 # What LangGraph looks for: the verdicts of the gate are no part of the answer it streams to a user.
 _NO_STREAM = "nostream"
+
+
+@dataclass(slots=True)
+class _Learned:
+    """What calls have shown about a service.
+
+    Attributes:
+        takes_no_schema: It refused a schema; the model is asked in plain text since.
+    """
+
+    takes_no_schema: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +59,57 @@ class BridgedLanguageModel:
         chat: The model, as LangChain's chat model.
         name: The model's own name.
         max_concurrency: At most this many calls at once.
+        retries_itself: Whether its client makes failed calls again on its own, uncounted; they are
+            not made once more then. A model with `max_retries=0` leaves that to the budget.
     """
 
     chat: BaseChatModel
     name: str
     max_concurrency: int = 8
+    retries_itself: bool = False
+    _learned: _Learned = field(default_factory=_Learned, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.max_concurrency < 1:
             raise ConfigError(f"max_concurrency must be at least 1, got {self.max_concurrency!r}.")
 
-    def ask(self, prompts: Sequence[str], *, timeout: float | None = None) -> tuple[Reply, ...]:
+    def ask(
+        self,
+        prompts: Sequence[str],
+        *,
+        timeout: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> tuple[Reply, ...]:
         """One reply per prompt, in order; a failed call is a reply with an error.
 
         Args:
             prompts: What to ask.
             timeout: Seconds after which a call is given up; it has a reply with an error then.
+            schema: JSON schema of the answers, for a model that has structured output.
         """
         if not prompts:
             return ()
-        config = self._config()
+        config, asked = self._config(), self._asked(schema)
         with _abandoned(ContextThreadPoolExecutor(self.max_concurrency)) as executor:
-            calls = [executor.submit(self._call, prompt, config) for prompt in prompts]
+            calls = [executor.submit(self._call, asked, prompt, config) for prompt in prompts]
             done, _ = wait(calls, timeout)
             return tuple(call.result() if call in done else _late() for call in calls)
 
     async def aask(
-        self, prompts: Sequence[str], *, timeout: float | None = None
+        self,
+        prompts: Sequence[str],
+        *,
+        timeout: float | None = None,
+        schema: Mapping[str, Any] | None = None,
     ) -> tuple[Reply, ...]:
         """`ask` with the model's own async path."""
         if not prompts:
             return ()
-        config, seats = self._config(), asyncio.Semaphore(self.max_concurrency)
-        calls = [asyncio.create_task(self._acall(prompt, config, seats)) for prompt in prompts]
+        config, asked = self._config(), self._asked(schema)
+        seats = asyncio.Semaphore(self.max_concurrency)
+        calls = [
+            asyncio.create_task(self._acall(asked, prompt, config, seats)) for prompt in prompts
+        ]
         try:
             done, _ = await asyncio.wait(calls, timeout=timeout)
             return tuple(call.result() if call in done else _late() for call in calls)
@@ -82,18 +117,35 @@ class BridgedLanguageModel:
             for call in calls:
                 call.cancel()
 
-    def _call(self, prompt: str, config: RunnableConfig) -> Reply:
-        try:
-            return _reply(self.chat.invoke(prompt, config))
-        except Exception as error:  # whatever the client of some service raises
-            return reply_from_error(error)
+    def _asked(self, schema: Mapping[str, Any] | None) -> Asked:
+        if schema is None or self._learned.takes_no_schema:
+            return self.chat
+        return bind_schema(self.chat, schema) or self.chat
 
-    async def _acall(self, prompt: str, config: RunnableConfig, seats: asyncio.Semaphore) -> Reply:
+    def _call(self, asked: Asked, prompt: str, config: RunnableConfig) -> Reply:
+        try:
+            return _reply(asked.invoke(prompt, config))
+        except Exception as error:  # whatever the client of some service raises
+            return self._failed(asked, error)
+
+    async def _acall(
+        self, asked: Asked, prompt: str, config: RunnableConfig, seats: asyncio.Semaphore
+    ) -> Reply:
         async with seats:
             try:
-                return _reply(await self.chat.ainvoke(prompt, config))
+                return _reply(await asked.ainvoke(prompt, config))
             except Exception as error:  # whatever the client of some service raises
-                return reply_from_error(error)
+                return self._failed(asked, error)
+
+    def _failed(self, asked: Asked, error: Exception) -> Reply:
+        reply = reply_from_error(error)
+        if asked is not self.chat and is_refused_request(error):
+            # It may be the schema: the next call goes without, and is counted like any other.
+            self._learned.takes_no_schema = True
+            return replace(reply, failure="transient")
+        if self.retries_itself and reply.failure == "transient":
+            return replace(reply, failure="retried")
+        return reply
 
     def _config(self) -> RunnableConfig:
         own: RunnableConfig = {"tags": [_NO_STREAM]}
@@ -119,17 +171,23 @@ def as_language_model(
     if isinstance(llm, BaseChatModel):
         name = getattr(llm, "model_name", None) or getattr(llm, "model", None)
         name = name if isinstance(name, str) else type(llm).__name__
-        return BridgedLanguageModel(llm, name, max_concurrency)
+        return BridgedLanguageModel(llm, name, max_concurrency, _retries_itself(llm))
     if isinstance(llm, LLM):
         known = llm.metadata.model_name
         name = llm.class_name() if known in ("", "unknown") else known
-        return BridgedLanguageModel(LlamaIndexChatModel(llm=llm), name, max_concurrency)
+        chat = LlamaIndexChatModel(llm=llm)
+        return BridgedLanguageModel(chat, name, max_concurrency, _retries_itself(llm))
     if not isinstance(llm, type) and hasattr(llm, "ask") and hasattr(llm, "aask"):
         return llm
     raise ConfigError(
         "llm must be a LangChain chat model, a LlamaIndex LLM, a LanguageModel or None, "
         f"got {llm!r:.200}."
     )
+
+
+def _retries_itself(llm: BaseChatModel | LLM) -> bool:
+    """By the name that the frameworks' models share; None leaves it to the client, which retries."""
+    return getattr(llm, "max_retries", 0) != 0
 
 
 @contextmanager
@@ -148,7 +206,7 @@ def _late() -> Reply:
 def _reply(answer: BaseMessage) -> Reply:
     usage = getattr(answer, "usage_metadata", None) or {}
     reply = Reply(
-        str(answer.text),
+        text_of(answer),
         input_tokens=usage.get("input_tokens"),
         output_tokens=usage.get("output_tokens"),
     )

@@ -47,7 +47,7 @@ class LlamaIndexChatModel(BaseChatModel):
     ) -> ChatResult:
         prompt = str(messages[-1].text)
         if self.llm.metadata.is_chat_model:
-            return _chat_result(self.llm.chat([ChatMessage(prompt)]))
+            return _chat_result(self.llm.chat([ChatMessage(prompt)], **kwargs))
         return _chat_result(self.llm.complete(prompt))
 
     async def _agenerate(
@@ -61,9 +61,9 @@ class LlamaIndexChatModel(BaseChatModel):
         is_chat = self.llm.metadata.is_chat_model
         if _owner(type(self.llm), "achat" if is_chat else "acomplete") is CustomLLM:
             # CustomLLM calls the sync method here, which would block the event loop.
-            return await asyncio.to_thread(self._generate, messages)
+            return await asyncio.to_thread(self._generate, messages, **kwargs)
         if is_chat:
-            return _chat_result(await self.llm.achat([ChatMessage(prompt)]))
+            return _chat_result(await self.llm.achat([ChatMessage(prompt)], **kwargs))
         return _chat_result(await self.llm.acomplete(prompt))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tmem_integrations.config import ModelConfig
 from tmem_integrations.errors import ModelError
@@ -77,6 +77,7 @@ def judge(
     version: str,
     prompt: Callable[[Sequence[T]], str],
     read: Callable[[Sequence[T], str], Reading[Verdict]],
+    schema: Callable[[int], dict[str, Any]],
     reply_tokens: int,
 ) -> Flow[tuple[Answers[T, Verdict], ...]]:
     """Judge batches: known verdicts are recalled, the rest is asked at once.
@@ -89,6 +90,7 @@ def judge(
         version: Of the prompt.
         prompt: The prompt for a batch or a part of one.
         read: Reads the reply to it.
+        schema: Of a reply about so many items.
         reply_tokens: Tokens to expect of a reply, per item.
 
     Raises:
@@ -117,14 +119,16 @@ def judge(
             count_tokens=calls.counter.count,
             reply_tokens=lambda n: n * reply_tokens,
             retries=calls.retries,
-        )
+        ),
+        schema(max((len(batches[i].items) for i in open_), default=0)),
     )
     for part in judged:
         batch = batches[open_[part.batch]]
-        if part.failure is not None and calls.config.on_failure == "raise":
+        failed = part.failure is not None and not part.refused
+        if failed and calls.config.on_failure == "raise":
             raise ModelError(
                 f"{calls.model} did not judge {len(part.items)} messages: {part.failure}. "
-                'Pass on_failure="degrade" to have rules judge them.'
+                'ModelConfig(on_failure="degrade") has rules judge them.'
             )
         answers.append(_answer(part))
         whole = len(part.items) == len(batch.items)
@@ -139,7 +143,7 @@ def _answer(part: Judged[T, Verdict]) -> Answers[T, Verdict]:
     return Answers(part.items, part.reading.entries, part.reading.missing)
 
 
-def _rounds(judging: Generator[Round, Sequence[Reply], T]) -> Flow[T]:
+def _rounds(judging: Generator[Round, Sequence[Reply], T], schema: Mapping[str, Any]) -> Flow[T]:
     """Turn rounds of prompts into requests."""
     replies: Sequence[Reply] | None = None
     while True:
@@ -148,4 +152,4 @@ def _rounds(judging: Generator[Round, Sequence[Reply], T]) -> Flow[T]:
         except StopIteration as stop:
             result: T = stop.value
             return result
-        replies = yield from ask(one.prompts, wait=one.wait, timeout=one.timeout)
+        replies = yield from ask(one.prompts, wait=one.wait, timeout=one.timeout, schema=schema)

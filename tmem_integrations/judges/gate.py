@@ -14,7 +14,7 @@ import numpy as np
 
 from tmem_integrations.config import EvidenceConfig
 from tmem_integrations.judges.calls import Answers, Batch, Calls, judge
-from tmem_integrations.judges.panel import Judgement
+from tmem_integrations.judges.panel import LABEL_RANK, Judgement
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.replies import Reading, read_gate
 from tmem_integrations.prompts.gate import (
@@ -22,13 +22,12 @@ from tmem_integrations.prompts.gate import (
     GateCandidate,
     GatePrompt,
     GateVerdict,
+    gate_schema,
 )
 from tmem_integrations.protocols import Scores
 from tmem_integrations.requests import Flow
 from tmem_integrations.stages.candidates import Candidates
 from tmem_integrations.stages.evidence import Evidence, Label, select_evidence
-
-_RANK = {Label.KEY: 0, Label.SUPPORT: 1, Label.ANCHOR: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,8 @@ class ModelGate:
 
         answers = yield from judge(
             batches, GateVerdict, self.calls, query,
-            version=self.prompt.version, prompt=render, read=read, reply_tokens=GATE_REPLY_TOKENS,
+            version=self.prompt.version, prompt=render, read=read, schema=gate_schema,
+            reply_tokens=GATE_REPLY_TOKENS,
         )  # fmt: skip
         return _judgement(answers, candidates, relevance, config)
 
@@ -86,11 +86,18 @@ def _most_relevant(relevance: Scores, n: int) -> list[int]:
 def _batches(
     candidates: Candidates, relevance: Scores, shown: Sequence[int], size: int
 ) -> list[Batch[Message]]:
-    """Neighbours stay together; the batch with the most relevant message is asked first."""
+    """Neighbours of a run stay together; the batch with the most relevant message is asked first.
+
+    Within a batch messages are in order of time, whatever run they come from: what is current is read
+    from that order.
+    """
     n_batches = -(-len(shown) // size)
     parts = list(np.array_split(np.array(shown, dtype=np.int64), n_batches or 1))
     parts.sort(key=lambda part: -float(relevance[part].max(initial=0.0)))
-    messages = [tuple(candidates.messages[i] for i in part.tolist()) for part in parts]
+    messages = [
+        tuple(sorted((candidates.messages[i] for i in part.tolist()), key=lambda m: m.sent_at))
+        for part in parts
+    ]
     return [Batch(items, items) for items in messages if items]
 
 
@@ -121,7 +128,7 @@ def _judgement(
         for verdict in answer.verdicts:
             index = at[messages[verdict.label].id]
             labels[index] = (Label(verdict.kind), verdict.reason or None)
-    order = sorted(labels, key=lambda i: (_RANK[labels[i][0]], -relevance[i], i))
+    order = sorted(labels, key=lambda i: (LABEL_RANK[labels[i][0]], -relevance[i], i))
     kept = order[: config.max_messages]
     evidence = tuple(
         Evidence(candidates.messages[i], labels[i][0], float(relevance[i]), labels[i][1])

@@ -15,6 +15,7 @@ from tmem_integrations.prompts.relations import (
     RelationChild,
     RelationsPrompt,
     RelationVerdict,
+    relations_schema,
 )
 from tmem_integrations.prompts.transcript import PromptMessage
 from tmem_integrations.protocols import Partition, partition_of
@@ -62,7 +63,7 @@ class ModelLinker:
 
         answers = yield from judge(
             batches, RelationVerdict, self.calls, query,
-            version=self.prompt.version, prompt=render, read=read,
+            version=self.prompt.version, prompt=render, read=read, schema=relations_schema,
             reply_tokens=RELATION_REPLY_TOKENS,
         )  # fmt: skip
         choices = list(choose_parents(evidence, surroundings))

@@ -23,7 +23,13 @@ class Prompts:
     relations: RelationsPrompt = field(default_factory=RelationsPrompt)
 
 
-def model_panel(model: str, config: ModelConfig, prompts: Prompts, counter: TokenCounter) -> Panel:
+def model_panel(
+    model: str,
+    config: ModelConfig,
+    prompts: Prompts,
+    counter: TokenCounter,
+    budget: Budget | None = None,
+) -> Panel:
     """Seat a model for one question; the clock of its deadline starts now.
 
     Args:
@@ -31,12 +37,17 @@ def model_panel(model: str, config: ModelConfig, prompts: Prompts, counter: Toke
         config: Ceilings, batch sizes and what to do when it fails.
         prompts: What it is asked.
         counter: Counts tokens of prompts.
+        budget: The account; one with the ceilings of `config` when None.
     """
-    ceilings = Ceilings(
+    budget = budget or Budget(ceilings_of(config))
+    calls = Calls(model, config, budget, counter)
+    return Panel(ModelGate(calls, prompts.gate), ModelLinker(calls, prompts.relations), budget)
+
+
+def ceilings_of(config: ModelConfig) -> Ceilings:
+    """What one question may cost."""
+    return Ceilings(
         max_llm_calls=config.max_llm_calls,
         max_llm_tokens=config.max_llm_tokens,
         deadline=config.deadline,
     )
-    budget = Budget(ceilings)
-    calls = Calls(model, config, budget, counter)
-    return Panel(ModelGate(calls, prompts.gate), ModelLinker(calls, prompts.relations), budget)

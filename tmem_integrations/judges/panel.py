@@ -12,11 +12,13 @@ from tmem_integrations.models.budget import Budget
 from tmem_integrations.protocols import Scores
 from tmem_integrations.requests import Flow
 from tmem_integrations.stages.candidates import Candidates
-from tmem_integrations.stages.evidence import Evidence, select_evidence
+from tmem_integrations.stages.evidence import Evidence, Label, select_evidence
 from tmem_integrations.stages.forest import ParentChoice
 from tmem_integrations.stages.relations import choose_parents
 
 T = TypeVar("T")
+LABEL_RANK = {Label.KEY: 0, Label.SUPPORT: 1, Label.ANCHOR: 2}
+"""Which evidence stays when there is too much: the smaller first."""
 
 
 @dataclass(frozen=True, slots=True)

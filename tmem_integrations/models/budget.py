@@ -110,3 +110,37 @@ class Budget:
         self.input_tokens += spent if reply.input_tokens is None else reply.input_tokens
         spent = 0 if failed else output_tokens
         self.output_tokens += spent if reply.output_tokens is None else reply.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a question would cost, before it is asked.
+
+    Attributes:
+        n_calls: Calls, when none fails.
+        input_tokens: Tokens of the prompts.
+        output_tokens: Tokens of the answers at most: a gate that picks little answers less.
+    """
+
+    n_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def n_tokens(self) -> int:
+        """Prompts and answers together."""
+        return self.input_tokens + self.output_tokens
+
+
+class EstimatingBudget(Budget):
+    """An account in which every call counts as answered at the length expected of it."""
+
+    def settle(self, input_tokens: int, output_tokens: int, reply: Reply) -> None:
+        """Count the estimates, whatever came back."""
+        answered = Reply("", input_tokens=input_tokens, output_tokens=output_tokens)
+        super().settle(input_tokens, output_tokens, answered)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The account so far."""
+        return Estimate(self.n_calls, self.input_tokens, self.output_tokens)

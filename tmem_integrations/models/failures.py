@@ -20,6 +20,7 @@ _PERMANENT_CODES = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "invalid_api_key", "model_not_found"}
 )
 _PASSING_STATUS = frozenset({408, 409, 425, 429})
+_FORM_STATUS = frozenset({400, 404, 405, 415, 422, 501})
 _CONTENT_NAMES = re.compile(
     r"content_?(?:filter|polic)|responsibleai|safety|blocked|refusal|moderation"
     r"|context_?(?:length|window|size)|length_?(?:exceeded|finish)|too_?(?:large|long)|string_above_max",
@@ -72,6 +73,20 @@ def classify_error(error: BaseException) -> Failure:
     bases = {base.__name__ for link in chain for base in type(link).__mro__}
     passing = any(_PASSING_NAMES.search(name) for name in bases | codes)
     return "transient" if passing else "permanent"
+
+
+def is_refused_request(error: BaseException) -> bool:
+    """Whether the service, or its client, does not take a call of this form, whatever it is about.
+
+    Examples:
+        >>> is_refused_request(NotImplementedError()), is_refused_request(ConnectionError())
+        (True, False)
+    """
+    chain = list(_chain(error))
+    status = next((found for link in chain if (found := _status(link)) is not None), None)
+    if status is None:
+        return isinstance(error, NotImplementedError | TypeError | ValueError)
+    return status in _FORM_STATUS and classify_error(error) != "content"
 
 
 def classify_blank(finish_reason: str | None, refusal: object = None) -> Failure:

@@ -15,7 +15,7 @@ from typing import Generic, Literal, TypeVar
 from tmem_integrations.config import require
 from tmem_integrations.models.budget import Budget
 from tmem_integrations.models.replies import Reading, Verdict
-from tmem_integrations.protocols import Reply
+from tmem_integrations.protocols import Failure, Reply
 
 T = TypeVar("T")
 
@@ -105,12 +105,14 @@ class Judged(Generic[T, Verdict]):
         items: The part's items, in order.
         reading: What the model said; None when it was not judged.
         failure: Why not, in words; None when it was.
+        refused: Whether a ceiling refused the call, so that the model did not fail.
     """
 
     batch: int
     items: tuple[T, ...]
     reading: Reading[Verdict] | None
     failure: str | None = None
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +166,14 @@ def judge_batches(
             if refusal is None:
                 asked.append((part, text, cost))
             else:
-                done.append((part, Judged(part.batch, part.items, None, refusal)))
+                done.append((part, Judged(part.batch, part.items, None, refusal, refused=True)))
         pending = []
         if not asked:
             continue
         wait = max(part.wait for part, _, _ in asked)
-        replies = yield Round(tuple(text for _, text, _ in asked), wait, budget.remaining_seconds())
+        remaining = budget.remaining_seconds()
+        timeout = None if remaining is None else max(0.0, remaining - wait)
+        replies = yield Round(tuple(text for _, text, _ in asked), wait, timeout)
         for (part, _, cost), reply in zip(asked, replies, strict=True):
             budget.settle(*cost, reply)
             result = step(part, reply)
@@ -197,7 +201,7 @@ class _Step(Generic[T, Verdict]):
 
     def __call__(self, part: _Part[T], reply: Reply) -> Judged[T, Verdict] | list[_Part[T]]:
         part = replace(part, n_calls=part.n_calls + 1, wait=0.0)
-        failure: Literal["transient", "content", "permanent", "unreadable"]
+        failure: Failure | Literal["unreadable"]
         if reply.error is None:
             reading = self._read(part.items, reply.text)
             if reading.usable:

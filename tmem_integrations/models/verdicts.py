@@ -83,7 +83,7 @@ class VerdictCache:
     """Verdicts by key, in a file or in memory. Threads and processes may share it; a copy is the same."""
 
     def __init__(self, path: str | Path | None = None, *, max_entries: int = 100_000) -> None:
-        """Open the file, made when it is not there.
+        """Open the file; where there is none, the first verdict makes it.
 
         Args:
             path: The file; in memory when None.
@@ -98,8 +98,14 @@ class VerdictCache:
         self._memory = None if self._path else self._open(":memory:")
         if self._memory is not None:
             weakref.finalize(self, self._memory.close)
-        with self._connection() as connection:
-            connection.executescript(_SCHEMA)
+        if not self._is_empty:
+            with self._connection():
+                pass
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether there is no file yet, or none any more."""
+        return self._path is not None and not self._path.exists()
 
     def get(self, key: str, kind: type[V]) -> tuple[V, ...] | None:
         """The verdicts of a call.
@@ -111,6 +117,8 @@ class VerdictCache:
         Returns:
             The verdicts, perhaps none; None when the call was not made yet.
         """
+        if self._is_empty:
+            return None
         with self._connection() as connection:
             row = connection.execute(
                 "SELECT verdicts FROM verdicts WHERE key = ?", (key,)
@@ -156,6 +164,8 @@ class VerdictCache:
         """
         ids = list(message_ids)
         n_forgotten = 0
+        if self._is_empty or not ids:
+            return 0
         with self._connection() as connection:
             for start in range(0, len(ids), _BATCH):
                 part = ids[start : start + _BATCH]
@@ -169,10 +179,14 @@ class VerdictCache:
 
     def clear(self) -> None:
         """Take out everything."""
+        if self._is_empty:
+            return
         with self._connection() as connection:
             connection.execute("DELETE FROM verdicts")
 
     def __len__(self) -> int:
+        if self._is_empty:
+            return 0
         with self._connection() as connection:
             return int(connection.execute("SELECT count(*) FROM verdicts").fetchone()[0])
 
@@ -204,4 +218,5 @@ class VerdictCache:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.executescript(_SCHEMA)
         return connection

@@ -142,6 +142,10 @@ class MessageStore(Protocol):
         """Messages by id; unknown ids are left out."""
         ...
 
+    def ids(self, scope: Scope) -> list[str]:
+        """Ids of all messages that `scope` admits."""
+        ...
+
     def view(self, scope: Scope) -> HistoryView:
         """The part of the history that `scope` admits, as of now."""
         ...

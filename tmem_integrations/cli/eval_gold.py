@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tmem_integrations.cli import eval_options, options
+from tmem_integrations.cli import eval_options, models, options
 from tmem_integrations.cli.output import print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def gate(
     messages: Annotated[
         str, typer.Option(help="Data set in the folder that the evidence is about.")
     ] = "gatemem",
-    model: eval_options.Model = None,
-    base_url: eval_options.BaseUrl = None,
+    model: models.Model = None,
+    base_url: models.BaseUrl = None,
     as_json: options.AsJson = False,
 ) -> None:
     """How well current messages are selected, and stale ones kept beside what replaced them.
@@ -46,7 +46,7 @@ def gate(
     from tmem_integrations.evaluation.methods import make_method
 
     bounds = eval_options.read_bounds(at)
-    llm = eval_options.read_model(model, base_url)
+    llm = models.read_model(model, base_url)
     chosen = [make_method(name, llm=llm) for name in methods or ("bm25+metadata", "forest")]
     history = load_dataset(data / messages).messages
     dataset, gold = read_gate_gold(data / "gold" / "evidence.jsonl", history)
@@ -66,8 +66,8 @@ def gate(
 
 def relations(
     data: GoldData,
-    model: eval_options.Model = None,
-    base_url: eval_options.BaseUrl = None,
+    model: models.Model = None,
+    base_url: models.BaseUrl = None,
     as_json: options.AsJson = False,
 ) -> None:
     """How well two messages are linked: UPDATE, EXPAND or NONE.
@@ -88,7 +88,7 @@ def relations(
     )
 
     linkers: list[Linker] = [ConstantLinker("EXPAND"), PackageLinker()]
-    llm = eval_options.read_model(model, base_url)
+    llm = models.read_model(model, base_url)
     if llm is not None:
         from tmem_integrations.evaluation.model_linker import ModelLinker
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,17 +31,6 @@ Methods = Annotated[
     ),
 ]
 
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", help="Chat model: openai:NAME or python:MODULE:FACTORY.", show_default="rules"
-    ),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="Of a server that speaks OpenAI's dialect.", show_default=False),
-]
-
 
 def read_bounds(text: str) -> tuple[int, ...]:
     """Numbers of messages, as 12,36,100."""
@@ -62,13 +51,3 @@ def load(data: Path) -> Dataset:
     for reason, times in dataset.skipped.items():
         print_note(f"{dataset.name}: left out {times} × {reason}")
     return dataset
-
-
-def read_model(name: str | None, base_url: str | None) -> Any:
-    """The chat model named on the command line; None when none is."""
-    if name is None:
-        return None
-    from tmem_integrations.bridges.chat_models import chat_model
-    from tmem_integrations.bridges.language_models import as_language_model
-
-    return as_language_model(chat_model(name, base_url=base_url))

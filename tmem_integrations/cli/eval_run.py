@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tmem_integrations.cli import eval_options, options
+from tmem_integrations.cli import eval_options, models, options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def run(
     memory_model: MemoryModel = None,
     model: Model = None,
     judge: Judge = None,
-    base_url: eval_options.BaseUrl = None,
+    base_url: models.BaseUrl = None,
     seed: Annotated[int, typer.Option(help="Of the bootstrap in reports.")] = 0,
     as_json: options.AsJson = False,
 ) -> None:
@@ -78,7 +78,7 @@ def run(
     from tmem_integrations.evaluation.runs import runner
 
     dataset = eval_options.load(data)
-    memory = eval_options.read_model(memory_model, base_url)
+    memory = models.read_model(memory_model, base_url)
     retrieval = make_method(method, llm=memory)
     contract = _contract(
         dataset,
@@ -93,8 +93,8 @@ def run(
         judge=judge or model,
         seed=seed,
     )
-    llm = eval_options.read_model(model, base_url)
-    judging = llm if judge is None else eval_options.read_model(judge, base_url)
+    llm = models.read_model(model, base_url)
+    judging = llm if judge is None else models.read_model(judge, base_url)
     with progress_bar() as bar:
         tasks = {stage: bar.add_task(stage, total=None) for stage in runner.STAGES}
 

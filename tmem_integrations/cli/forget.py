@@ -66,8 +66,7 @@ def forget(
         found = _select(store, ids, Scope(query))
     if yes and found:
         with open_store(folder, read_only=False) as store:
-            store.delete([message.id for message in found])
-            store.scrub()
+            _delete(store, [message.id for message in found])
             n_messages = len(store)
     if as_json:
         print_json(
@@ -81,6 +80,17 @@ def forget(
         _print_report(found, n_messages, yes)
     if not found:
         raise typer.Exit(NOTHING_FOUND)
+
+
+def _delete(store: ChromaStore, ids: list[str]) -> None:
+    """Take out messages and what a model said of them, also from the files."""
+    from tmem_integrations.memory import verdict_cache_of
+
+    store.delete(ids)
+    verdicts = verdict_cache_of(store)
+    if verdicts is not None:
+        verdicts.forget(ids)
+    store.scrub()
 
 
 def _select(store: ChromaStore, ids: list[str] | None, scope: Scope) -> list[Message]:

@@ -1,6 +1,11 @@
 """Fixtures and marks of all tests. Lying here, it also lets them import `support`."""
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

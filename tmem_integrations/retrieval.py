@@ -71,3 +71,24 @@ class Retrieval:
             "llm_tokens": dict(self.trace.llm_tokens),
             "explanation": self.trace.explanation,
         }
+
+    def to_html(self) -> str:
+        """One self-contained page to look into the answer: write it to a file and open it."""
+        from tmem_integrations.visual.graph import draw_graph
+        from tmem_integrations.visual.html import html_page
+
+        return html_page(draw_graph(self))
+
+    def to_mermaid(self) -> str:
+        """The forest as a Mermaid flowchart."""
+        from tmem_integrations.visual.graph import draw_graph
+        from tmem_integrations.visual.mermaid import mermaid_text
+
+        return mermaid_text(draw_graph(self))
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows."""
+        from tmem_integrations.visual.fragment import html_fragment
+        from tmem_integrations.visual.graph import draw_graph
+
+        return html_fragment(draw_graph(self))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import console, print_note
 from tmem_integrations.cli.sources import retrieve
+from tmem_integrations.errors import ConfigError
 
 NOTHING_FOUND = 1
 
@@ -23,13 +26,25 @@ def show(
     max_messages: options.MaxMessages = None,
     format: options.Format = None,
     timezone: options.Timezone = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page to look into the answer instead.", show_default=False),
+    ] = None,
+    mermaid: Annotated[
+        bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")
+    ] = False,
 ) -> None:
     """Draw the forest of a question: who said what when, and what it replaced.
 
     What was superseded is dimmed, the latest update of each tree is marked. For programs there is
     [cyan]tmem ask --json[/cyan].
 
-    Example: [cyan]tmem show "When do we launch?" --in team/ --as sam --timezone Europe/Berlin[/cyan]
+    Examples:
+
+    [cyan]tmem show "When do we launch?" --in team/ --as sam --timezone Europe/Berlin[/cyan]
+
+    [cyan]tmem show "When do we launch?" --in team/ --html launch.html[/cyan] writes one page, offline: when it was
+    said, why each message is there, the model's text, the flat list
 
     Exit code 1 when nothing was found; the reason is on stderr.
     """
@@ -49,6 +64,19 @@ def show(
     )
     if answer.trace.explanation is not None:
         print_note(answer.trace.explanation)
+    if html is not None:
+        _write_page(html, answer.to_html())
     if not len(answer.forest):
         raise typer.Exit(NOTHING_FOUND)
-    console().print(ForestView(answer.forest, zone=zone_of(timezone) or UTC))
+    if mermaid:
+        print(answer.to_mermaid(), end="")
+    elif html is None:
+        console().print(ForestView(answer.forest, zone=zone_of(timezone) or UTC))
+
+
+def _write_page(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--html {path}: cannot be written: {error.strerror}.") from error
+    print_note(f"Wrote {path}; open it in a browser.")

@@ -473,3 +473,48 @@ def test_a_terminal_that_cannot_show_a_sign_still_gets_the_answer(team: Path) ->
     )
     assert done.returncode == 0
     assert b"we ship on Friday" in done.stdout
+
+
+# importing again
+
+
+def test_what_is_gone_at_the_source_stays_without_mirror(
+    tmem: Tmem, own_team: Path, tmp_path: Path
+) -> None:
+    fewer = write_jsonl(
+        tmp_path / "fewer.jsonl",
+        record("m1", author="Ann", channel="general"),
+        record("m4", "lunch?", author="Bo", channel="general", timestamp="2026-03-09T09:00:00Z"),
+    )
+    result = tmem("import", fewer, "--into", own_team)
+    assert "1 messages are gone at the source; --mirror removes them" in result.err
+    planned = tmem("import", fewer, "--into", own_team, "--mirror", "--dry-run", "--json").json
+    assert planned["diff"]["gone"] == 1
+    done = tmem("import", fewer, "--into", own_team, "--mirror", "--json").json
+    assert (done["removed"], done["messages"]) == (1, 3)
+    assert tmem("check", "--in", own_team).code == 0
+
+
+def test_a_dry_run_makes_no_folder(tmem: Tmem, chat: Path, tmp_path: Path) -> None:
+    result = tmem("import", chat, "--into", tmp_path / "new", "--dry-run")
+    assert "4 new" in result.out
+    assert not (tmp_path / "new").exists()
+
+
+def test_mirror_and_skip_bad_exclude_each_other(tmem: Tmem, chat: Path, tmp_path: Path) -> None:
+    result = tmem("import", chat, "--into", tmp_path / "new", "--mirror", "--skip-bad")
+    assert (result.code, "--mirror would remove" in result.err) == (2, True)
+
+
+def test_members_of_a_slack_export_open_and_close_its_channels(tmem: Tmem, tmp_path: Path) -> None:
+    said = {"type": "message", "user": "U1", "ts": "1772442000.000100", "text": "we ship on Friday"}
+    channels = [{"id": "C1", "name": "board", "members": ["U1"]}]
+    (tmp_path / "export" / "board").mkdir(parents=True)
+    (tmp_path / "export" / "channels.json").write_text(json.dumps(channels))
+    (tmp_path / "export" / "board" / "2026-03-02.json").write_text(json.dumps([said]))
+    members, team = tmp_path / "members.json", tmp_path / "team"
+    done = tmem("import", tmp_path / "export", "--into", team, "--save-members", members)
+    assert done.code == 0
+    asked = ("ask", "when do we ship", "--in", team, "--members", members)
+    assert tmem(*asked, "--as", "U1").code == 0
+    assert tmem(*asked, "--as", "U2").code == 1

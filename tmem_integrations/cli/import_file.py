@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -12,11 +13,12 @@ import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
-from tmem_integrations.cli.sources import in_chunks, open_folder
+from tmem_integrations.cli.sources import in_chunks, open_folder, open_store
 from tmem_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
     from tmem_integrations.importers import ImportOptions, ImportReport
+    from tmem_integrations.importers.diff import ImportDiff
     from tmem_integrations.importers.frame import DateOrder
     from tmem_integrations.messages import Message
     from tmem_integrations.protocols import IngestReport
@@ -65,12 +67,31 @@ def import_file(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Count bad lines instead of stopping at the first.")
     ] = False,
+    mirror: Annotated[
+        bool,
+        typer.Option(
+            "--mirror",
+            help="Also remove what is gone at the source: deleted there, or missing between the first "
+            "and the last message read of a channel.",
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
+    ] = False,
+    save_members: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write who is in which channel, where the source tells it, for --members.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Import chat files into a folder.
 
-    Importing the same file again adds what is new, changes what was edited and doubles nothing. All
-    files are read once before anything is stored, so a bad line leaves the folder as it was.
+    Importing again is a diff: what is new is added, what was edited is changed, nothing is doubled, and
+    nothing is removed without --mirror. All files are read once before anything is stored, so a bad line
+    leaves the folder as it was.
 
     Examples:
 
@@ -94,14 +115,22 @@ def import_file(
         date_order=_read_order(date_order),
         skip_bad=skip_bad,
     )
-    files_read = _read_once(files, format, settings)
+    if mirror and skip_bad:
+        raise ConfigError(
+            "--mirror would remove what --skip-bad passes over; mend the bad lines, or leave one out."
+        )
+    files_read, diff = _read_once(files, format, settings, into)
     n_messages = sum(report.read for _, report in files_read.values())
-    stored = _store(files_read, into, settings, n_messages) if n_messages else None
+    stored = None
+    if (n_messages or (mirror and diff.gone)) and not dry_run:
+        stored = _store(files_read, into, settings, diff.gone if mirror else ())
+    if save_members is not None:
+        _save_members(files_read, save_members)
     if as_json:
-        print_json(_as_dict(files_read, stored))
+        print_json(_as_dict(files_read, diff, stored))
     else:
-        _print_report(files_read, into, stored)
-    if stored is None:
+        _print_report(files_read, into, diff, stored, mirror=mirror)
+    if not n_messages:
         raise typer.Exit(NOTHING_FOUND)
 
 
@@ -119,38 +148,64 @@ def _read_order(text: str | None) -> DateOrder | None:
     return None if text is None else orders[text]
 
 
-def _read_once(files: list[Path], format: str | None, settings: ImportOptions) -> FilesRead:
+def _read_once(
+    files: list[Path], format: str | None, settings: ImportOptions, into: Path
+) -> tuple[FilesRead, ImportDiff]:
     """Read every file to its end and keep nothing, so that errors come before anything is stored."""
     from tmem_integrations.importers import ImportReport, detect, read_file
+    from tmem_integrations.importers.diff import Comparison
 
     found: FilesRead = {}
-    for path in files:
-        name, report = format or detect(path), ImportReport()
-        with progress_bar() as bar:
-            task = bar.add_task(f"Reading {path.name}", total=path.stat().st_size)
-            for _ in read_file(path, format=name, options=settings, report=report):
-                bar.update(task, completed=report.bytes_read)
-        found[path] = (name, report)
-    return found
+    store = open_store(into, read_only=True) if into.exists() else None
+    try:
+        comparison = Comparison(store)
+        for path in files:
+            name, report = format or detect(path), ImportReport()
+            with progress_bar() as bar:
+                task = bar.add_task(f"Reading {path.name}", total=path.stat().st_size)
+                messages = read_file(path, format=name, options=settings, report=report)
+                for chunk in in_chunks(messages):
+                    comparison.take(chunk)
+                    bar.update(task, completed=report.bytes_read)
+            found[path] = (name, report)
+        deleted = [one for _, report in found.values() for one in report.deleted]
+        return found, comparison.finish(deleted)
+    finally:
+        if store is not None:
+            store.close()
 
 
 def _store(
-    files: FilesRead, into: Path, settings: ImportOptions, n_messages: int
-) -> tuple[IngestReport, int]:
-    """Store all messages; what it did and how many are there now."""
+    files: FilesRead, into: Path, settings: ImportOptions, gone: Collection[str]
+) -> tuple[IngestReport, int, int]:
+    """Store all messages and remove those that are gone.
+
+    Returns:
+        What storing did, how many were removed, how many are there now.
+    """
+    from tmem_integrations.importers.diff import without_older
     from tmem_integrations.protocols import IngestReport
 
     memory = open_folder(into, read_only=False, timezone=None)
     total = IngestReport()
     try:
         with progress_bar() as bar:
+            n_messages = sum(report.read for _, report in files.values())
             task = bar.add_task("Storing", total=n_messages)
             for chunk in in_chunks(_messages(files, settings)):
-                total += memory.add(chunk)
+                total += memory.add(without_older(memory.store, chunk))
                 bar.advance(task, len(chunk))
-        return total, len(memory)
+        return total, memory.delete(gone), len(memory)
     finally:
         memory.close()
+
+
+def _save_members(files: FilesRead, path: Path) -> None:
+    members: dict[str, list[str]] = {}
+    for _, report in files.values():
+        for channel, people in report.members.items():
+            members[channel] = sorted({*members.get(channel, ()), *people})
+    path.write_text(json.dumps(members, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def _messages(files: FilesRead, settings: ImportOptions) -> Iterator[Message]:
@@ -160,33 +215,54 @@ def _messages(files: FilesRead, settings: ImportOptions) -> Iterator[Message]:
         yield from read_file(path, format=name, options=settings)
 
 
-def _as_dict(files: FilesRead, stored: tuple[IngestReport, int] | None) -> dict[str, Any]:
+def _as_dict(
+    files: FilesRead, diff: ImportDiff, stored: tuple[IngestReport, int, int] | None
+) -> dict[str, Any]:
     done: dict[str, Any] = {
         "files": [
             {"path": str(path), "format": name, **report.to_dict()}
             for path, (name, report) in files.items()
-        ]
+        ],
+        "diff": diff.to_dict(),
     }
     if stored is not None:
-        ingest, n_messages = stored
+        ingest, n_removed, n_messages = stored
         done["stored"] = asdict(ingest)
+        done["removed"] = n_removed
         done["messages"] = n_messages
     return done
 
 
-def _print_report(files: FilesRead, into: Path, stored: tuple[IngestReport, int] | None) -> None:
+def _print_report(
+    files: FilesRead,
+    into: Path,
+    diff: ImportDiff,
+    stored: tuple[IngestReport, int, int] | None,
+    *,
+    mirror: bool,
+) -> None:
     for path, (name, report) in files.items():
         print(f"{path} ({name}): {report.read} messages")
         for reason, tally in report.skipped.items():
             print_note(f"  skipped {tally.count} × {reason}: {tally.examples[0]}")
         for reason, tally in report.warnings.items():
             print_note(f"  warning {tally.count} × {reason}: {tally.examples[0]}")
-    if stored is None:
+    if stored is None and not sum(report.read for _, report in files.values()):
         print_note("Nothing to store.")
         return
-    ingest, n_messages = stored
-    print(
-        f"{into}: {ingest.added} new, {ingest.updated} changed, {ingest.unchanged} as before; "
-        f"{n_messages} messages in all"
-    )
-    print_note(f'Now ask it: tmem show "…" --in {into}')
+    late = f" ({diff.late} of them older than what is there)" if diff.late else ""
+    changed = diff.edited + diff.changed
+    line = f"{into}: {diff.new} new{late}, {changed} changed, {diff.unchanged} as before"
+    if diff.older:
+        line += f", {diff.older} in an older version than stored"
+    if diff.gone and mirror:
+        line += f", {len(diff.gone)} removed"
+    print(line + (f"; {stored[2]} messages in all" if stored else ""))
+    if diff.gone and not mirror:
+        print_note(
+            f"{len(diff.gone)} messages are gone at the source; --mirror removes them here, too."
+        )
+    if stored is None:
+        print_note("Nothing was changed; leave out --dry-run to do it.")
+    else:
+        print_note(f'Now ask it: tmem show "…" --in {into}')

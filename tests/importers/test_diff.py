@@ -1,0 +1,101 @@
+"""Importing again: a diff, not a copy, and nothing removed that the import does not cover."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tmem_integrations.importers.diff import Comparison, ImportDiff, without_older
+from tmem_integrations.messages import Message
+from tmem_integrations.stores.chroma import ChromaStore
+
+NINE = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def said(name: str, minute: int, text: str = "hi", **values: Any) -> Message:
+    sent_at = NINE + timedelta(minutes=minute)
+    return Message(id=name, text=text, sent_at=sent_at, **{"channel": "ops", **values})
+
+
+@pytest.fixture
+def store() -> ChromaStore:
+    store = ChromaStore.in_memory()
+    store.upsert([said("a", 0), said("b", 10), said("c", 20), said("d", 30)])
+    return store
+
+
+def compare(
+    store: ChromaStore | None, *messages: Message, deleted: tuple[str, ...] = ()
+) -> ImportDiff:
+    comparison = Comparison(store)
+    for message in messages:
+        comparison.take([message])
+    return comparison.finish(deleted)
+
+
+def test_without_a_store_all_is_new() -> None:
+    assert compare(None, said("a", 0)).to_dict()["new"] == 1
+
+
+def test_an_edit_a_late_reply_and_a_message_that_is_gone_are_told_apart(store: ChromaStore) -> None:
+    diff = compare(
+        store,
+        said("a", 0),
+        said("b", 10, "no, Monday", edited_at=NINE + timedelta(hours=2)),
+        said("reply", 11, reply_to="b"),
+        said("d", 30, author="Ann"),
+        said("e", 40),
+    )
+    assert diff.to_dict() == {
+        "new": 2, "late": 1, "edited": 1, "changed": 1, "unchanged": 1, "older": 0, "gone": 1,
+    }  # fmt: skip
+    assert (diff.gone, diff.edited_ids) == (("c",), ["b"])
+
+
+def test_outside_the_time_that_was_read_nothing_is_gone(store: ChromaStore) -> None:
+    assert compare(store, said("b", 10), said("c", 20)).gone == ()
+
+
+def test_in_other_channels_nothing_is_gone(store: ChromaStore) -> None:
+    assert compare(store, said("x", 0, channel="dev"), said("y", 60, channel="dev")).gone == ()
+
+
+def test_what_came_from_another_source_is_not_gone(store: ChromaStore) -> None:
+    store.upsert([said("slack/T/C/1", 15)])
+    diff = compare(store, said("a", 0), said("b", 10), said("c", 20), said("d", 30))
+    assert diff.gone == ()
+
+
+def test_without_a_channel_nothing_is_gone() -> None:
+    store = ChromaStore.in_memory()
+    store.upsert([said(name, minute, channel=None) for minute, name in enumerate("abc")])
+    assert compare(store, said("a", 0, channel=None), said("c", 2, channel=None)).gone == ()
+
+
+def test_what_the_source_says_was_deleted_is_gone(store: ChromaStore) -> None:
+    assert compare(store, said("a", 0), deleted=("d", "never stored")).gone == ("d",)
+
+
+def test_an_old_export_undoes_no_edit() -> None:
+    store = ChromaStore.in_memory()
+    edited = said("a", 0, "Monday", edited_at=NINE + timedelta(hours=1))
+    store.upsert([edited])
+    assert compare(store, said("a", 0, "Friday")).to_dict()["older"] == 1
+    assert without_older(store, [said("a", 0, "Friday"), edited]) == [edited]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    before=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 5), max_size=6),
+    after=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 5), max_size=6),
+)
+def test_every_message_read_is_counted_once(before: dict[str, int], after: dict[str, int]) -> None:
+    store = ChromaStore.in_memory()
+    store.upsert([said(name, ord(name), f"text {n}") for name, n in before.items()])
+    read = [said(name, ord(name), f"text {n}") for name, n in after.items()]
+    diff = compare(store, *read)
+    assert diff.new == len(after.keys() - before.keys())
+    assert diff.new + diff.edited + diff.unchanged == len(after)
+    assert set(diff.gone) <= before.keys() - after.keys()

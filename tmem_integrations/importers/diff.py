@@ -1,0 +1,171 @@
+"""Importing again is a diff: what is new, what was edited, what is gone at the source, what is as before.
+
+A message is gone when the source says so, or when an import covers its place and it is not there. A
+place is covered between the first and the last message read of its channel: an export of one week
+tells nothing of other weeks, and an older export nothing of what came later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from tmem_integrations.messages import Message, Query, Scope
+from tmem_integrations.protocols import MessageStore
+
+_N_EXAMPLES = 5
+_MOMENT = timedelta(microseconds=1)
+
+
+@dataclass(slots=True)
+class ImportDiff:
+    """How messages read compare with those stored.
+
+    Attributes:
+        new: Messages that are not stored.
+        late: Those of the new ones that are older than what is stored of their channel, such as a reply
+            that was not exported before.
+        edited: Stored messages whose text is another now.
+        changed: Stored messages of the same text of which something else changed, such as the author's
+            name.
+        unchanged: Stored messages that are the same.
+        older: Messages read in an older version than the stored one, which stays.
+        gone: Ids of stored messages that are no longer at the source.
+        edited_ids: The first few of the edited.
+    """
+
+    new: int = 0
+    late: int = 0
+    edited: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    older: int = 0
+    gone: tuple[str, ...] = ()
+    edited_ids: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, int]:
+        """Counts, for JSON."""
+        names = ("new", "late", "edited", "changed", "unchanged", "older")
+        counts = {name: getattr(self, name) for name in names}
+        return {**counts, "gone": len(self.gone)}
+
+
+@dataclass(slots=True)
+class _Covered:
+    """What an import says of one channel."""
+
+    first: datetime
+    last: datetime
+    sources: set[str] = field(default_factory=set)
+
+
+class Comparison:
+    """Compares what is read, piece by piece, with what is stored; changes nothing.
+
+    Args:
+        store: What earlier imports filled; None when there is nothing yet.
+    """
+
+    def __init__(self, store: MessageStore | None) -> None:
+        self.diff = ImportDiff()
+        self._store = store
+        self._channels = frozenset[str]() if store is None else store.channels()
+        self._read: set[str] = set()
+        self._covered: dict[str, _Covered] = {}
+        # Up to when new messages are late and from when they are not, as far as asked.
+        self._late_until: dict[str, datetime] = {}
+        self._last_from: dict[str, datetime] = {}
+
+    def take(self, messages: Iterable[Message]) -> None:
+        """Compare the next messages."""
+        chunk = list(messages)
+        stored = {} if self._store is None else self._store.get(m.id for m in chunk)
+        for message in chunk:
+            self._read.add(message.id)
+            self._cover(message)
+            self._count(message, stored.get(message.id))
+
+    def finish(self, deleted: Iterable[str] = ()) -> ImportDiff:
+        """Find what is gone, after all was read.
+
+        Args:
+            deleted: Ids that the source says were deleted: `ImportReport.deleted`.
+        """
+        if self._store is not None:
+            told = [one for one in dict.fromkeys(deleted) if one not in self._read]
+            gone = dict.fromkeys(self._store.get(told))
+            for channel, covered in self._covered.items():
+                query = Query(
+                    text="",
+                    channels=frozenset([channel]),
+                    after=covered.first,
+                    before=covered.last + _MOMENT,
+                )
+                for one in self._store.ids(Scope(query)):
+                    if one not in self._read and source_of(one) in covered.sources:
+                        gone[one] = None
+            self.diff.gone = tuple(gone)
+        return self.diff
+
+    def _count(self, message: Message, old: Message | None) -> None:
+        if old is None:
+            self.diff.new += 1
+            self.diff.late += self._is_late(message)
+        elif old == message:
+            self.diff.unchanged += 1
+        elif is_older(message, old):
+            self.diff.older += 1
+        elif old.text != message.text:
+            self.diff.edited += 1
+            if len(self.diff.edited_ids) < _N_EXAMPLES:
+                self.diff.edited_ids.append(message.id)
+        else:
+            self.diff.changed += 1
+
+    def _cover(self, message: Message) -> None:
+        # Where no channel is known, nothing is: what else the source holds cannot be told.
+        if message.channel is None:
+            return
+        sent = message.sent_at
+        covered = self._covered.setdefault(message.channel, _Covered(sent, sent))
+        covered.first = min(covered.first, sent)
+        covered.last = max(covered.last, sent)
+        covered.sources.add(source_of(message.id))
+
+    def _is_late(self, message: Message) -> bool:
+        channel, sent = message.channel, message.sent_at
+        if self._store is None or channel is None or channel not in self._channels:
+            return False
+        if channel in self._late_until and sent <= self._late_until[channel]:
+            return True
+        if channel in self._last_from and sent >= self._last_from[channel]:
+            return False
+        query = Query(text="", channels=frozenset([channel]), after=sent + _MOMENT)
+        is_late = bool(self._store.ids(Scope(query)))
+        (self._late_until if is_late else self._last_from)[channel] = sent
+        return is_late
+
+
+def is_older(message: Message, stored: Message) -> bool:
+    """Whether what was read is what a message said before its last known edit."""
+    return stored.edited_at is not None and (
+        message.edited_at is None or message.edited_at < stored.edited_at
+    )
+
+
+def without_older(store: MessageStore, messages: Iterable[Message]) -> list[Message]:
+    """The messages but those of which a later version is stored: an old export undoes no edit."""
+    chunk = list(messages)
+    stored = store.get(m.id for m in chunk)
+    return [m for m in chunk if m.id not in stored or not is_older(m, stored[m.id])]
+
+
+def source_of(message_id: str) -> str:
+    """What an importer's ids begin with; ids of one's own have no source but themselves.
+
+    Examples:
+        >>> source_of("slack/T1/C1/1772442000.000100"), source_of("m1")
+        ('slack', '')
+    """
+    return message_id.partition("/")[0] if "/" in message_id else ""

@@ -150,6 +150,30 @@ class EvidenceConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AssociationConfig:
+    """Anchors that share no word with the question; used only with an associative memory. Ours.
+
+    Attributes:
+        words_suffice: Up to this share of the question left open by words there are none.
+        words_fail: From this share on there are as many as there may be.
+        share: At most this share of the evidence.
+    """
+
+    words_suffice: float = 0.8
+    words_fail: float = 0.9
+    share: float = 2 / 3
+
+    def __post_init__(self) -> None:
+        for name in ("words_suffice", "words_fail", "share"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"AssociationConfig.{name}", "from 0 to 1", value)
+        require(
+            self.words_suffice <= self.words_fail,
+            "AssociationConfig.words_fail", "at least words_suffice", self.words_fail,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionConfig:
     """Fitting the text into the budget. Default from TEF §5.1.
 
@@ -188,7 +212,7 @@ class ModelConfig:
     """
 
     gate_candidates: int = 48
-    batch_size: int = 24
+    batch_size: int = 48
     max_concurrency: int = 8
     max_llm_calls: int | None = None
     max_llm_tokens: int | None = None
@@ -224,6 +248,7 @@ class ForestConfig:
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
     relevance: RelevanceConfig = field(default_factory=RelevanceConfig)
     evidence: EvidenceConfig = field(default_factory=EvidenceConfig)
+    associations: AssociationConfig = field(default_factory=AssociationConfig)
     compression: CompressionConfig = field(default_factory=CompressionConfig)
     models: ModelConfig = field(default_factory=ModelConfig)
     scale: Scale | None = None

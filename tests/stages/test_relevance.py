@@ -12,7 +12,9 @@ from tmem_integrations.stages.candidates import Candidates
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
-PLAIN = RelevanceConfig(link=0, own=0, named_author=0, asker=0, channel=0, late=0, similarity=0)
+PLAIN = RelevanceConfig(
+    onward=1, link=0, own=0, named_author=0, asker=0, channel=0, late=0, similarity=0
+)
 
 
 def candidates(
@@ -41,6 +43,13 @@ def test_relevance_falls_with_the_distance_to_what_was_said():
     assert rate(candidates([[2.0, 0, 0]]), PLAIN) == pytest.approx(
         [2.0, 2 * 2**-0.75, 2 * 3**-0.75]
     )
+
+
+def test_more_passes_to_later_messages_than_back():
+    config = replace(PLAIN, onward=1.5)
+    before, after = rate(candidates([[0, 2.0, 0]]), config)[::2]
+    assert before == pytest.approx(2 * (0.5 * 2**-1.5) ** 0.5)
+    assert after == pytest.approx(2 * (1.5 * 2**-1.5) ** 0.5)
 
 
 def test_beyond_the_reach_nothing_arrives():

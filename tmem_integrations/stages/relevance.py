@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import convolve1d
+from scipy.ndimage import correlate1d
 from scipy.sparse import csr_matrix
 
 from tmem_integrations.config import RelevanceConfig
@@ -60,9 +60,12 @@ def rate_candidates(
     energy = terms**2
     energy = energy + config.link * (_links(candidates.messages, groups, config.reach) @ energy.T).T
     spread = np.zeros_like(energy)
-    kernel = (1.0 + np.abs(np.arange(-config.reach, config.reach + 1))) ** -config.decay
+    # Where relevance comes from, relative to the message: answers follow questions.
+    offsets = np.arange(-config.reach, config.reach + 1)
+    direction = np.where(offsets < 0, config.onward, 2 - config.onward)
+    kernel = np.where(offsets == 0, 1.0, direction) * (1.0 + np.abs(offsets)) ** -config.decay
     for group in groups:
-        spread[:, group] = convolve1d(energy[:, group], kernel, axis=1, mode="constant")
+        spread[:, group] = correlate1d(energy[:, group], kernel, axis=1, mode="constant")
     own: Scores = terms[: len(candidates.is_asked)].sum(axis=0)
     rated: Scores = np.sqrt(spread).sum(axis=0) + config.own * own
     return rated * _favour(candidates, rated, query, config)

@@ -14,6 +14,7 @@ from tmem_integrations.errors import ConfigError
 OnInfeasible = Literal["prune", "raise"]
 OnFailure = Literal["degrade", "raise"]
 Scale = Literal["auto"]
+Periods = Literal["said", "always", "never"]
 
 
 def require(condition: bool, setting: str, expected: str, got: object) -> None:
@@ -242,6 +243,10 @@ class ForestConfig:
 
     Attributes:
         scale: "auto" measures the tempo of the history and sets the times of `episodes` from it.
+        periods: When a period that a question names, such as "last week" or "on 18 March", bounds what
+            it may read: "said" when it asks for what was said then, "always", or "never". People tell
+            of events later and plan them earlier, so "always" may miss what was said of a day on
+            another one.
     """
 
     anchors: AnchorConfig = field(default_factory=AnchorConfig)
@@ -252,9 +257,14 @@ class ForestConfig:
     compression: CompressionConfig = field(default_factory=CompressionConfig)
     models: ModelConfig = field(default_factory=ModelConfig)
     scale: Scale | None = None
+    periods: Periods = "said"
 
     def __post_init__(self) -> None:
         require(self.scale in (None, "auto"), "ForestConfig.scale", 'None or "auto"', self.scale)
+        require(
+            self.periods in ("said", "always", "never"),
+            "ForestConfig.periods", '"said", "always" or "never"', self.periods,
+        )  # fmt: skip
 
     def limited(
         self, *, max_messages: int | None = None, max_tokens: int | None = None

@@ -27,7 +27,7 @@ LAYERS = (
     {"memory"},
     {"bridges"},
     {"retriever"},
-    {"anticipation", "importers", "evaluation", "demo"},
+    {"anticipation", "importers", "evaluation", "demo", "mcp_server"},
     {"cli"},
     {"__init__", "__main__"},
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tmem_integrations.cli import ask, check, demo, forget, import_file, show
+from tmem_integrations.cli import ask, check, demo, forget, import_file, serve, show
 from tmem_integrations.cli.eval import eval_app
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ app.command("demo")(demo.demo)
 app.command("import")(import_file.import_file)
 app.command("ask")(ask.ask)
 app.command("show")(show.show)
+app.command("serve")(serve.serve)
 app.command("check")(check.check)
 app.command("forget")(forget.forget)
 app.add_typer(eval_app, name="eval")

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from tmem_integrations import requests as ask_for
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
@@ -19,6 +21,7 @@ from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.prompts.gate import GateVerdict
 from tmem_integrations.prompts.relations import RelationVerdict
 from tmem_integrations.protocols import (
+    Associative,
     Embedder,
     HistoryView,
     LanguageModel,
@@ -26,6 +29,7 @@ from tmem_integrations.protocols import (
     Reply,
     Reranker,
     Rows,
+    Vectors,
 )
 from tmem_integrations.requests import Flow, Request, Verdict
 
@@ -46,6 +50,7 @@ class Seats:
         llm: None when there is none.
         verdicts: What a model said before; None keeps nothing.
         reranker: None when there is none.
+        associative: None when there is none.
     """
 
     view: HistoryView
@@ -55,6 +60,7 @@ class Seats:
     llm: LanguageModel | None = None
     verdicts: VerdictCache | None = None
     reranker: Reranker | None = None
+    associative: Associative | None = None
 
 
 def drive(flow: Flow[T], seats: Seats) -> T:
@@ -139,6 +145,8 @@ def read(request: Request, seats: Seats) -> Any:
             return view.document_frequencies(text)
         case ask_for.Gather(parts):
             return tuple(_rows(part, view) for part in parts)
+        case ask_for.Associate(question, vector, most):
+            return _associate(question, vector, most, seats)
         case ask_for.Times(rows):
             return view.times(rows)
         case ask_for.Load(rows):
@@ -188,6 +196,17 @@ def _remember(
     changed = [message.id for message in shown if now.get(message.id) != message]
     if changed:
         seats.verdicts.forget(changed)
+
+
+def _associate(
+    question: str, vector: Vectors | None, most: int, seats: Seats
+) -> tuple[Rows, dict[str, str]]:
+    """What an associative memory reaches of the messages in the view."""
+    if seats.associative is None:
+        return np.empty(0, np.int64), {}
+    reached = seats.associative.reach(question, seats.scope, vector, most)
+    via = {one.message_id: one.via for one in reached}
+    return seats.view.rows_of(list(via)), via
 
 
 def _rows(part: ask_for.Window | ask_for.Neighbours, view: HistoryView) -> Rows:

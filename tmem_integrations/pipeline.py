@@ -18,6 +18,7 @@ from tmem_integrations.messages import Message, Query
 from tmem_integrations.protocols import Partition, Scores, TokenCounter, partition_of
 from tmem_integrations.requests import (
     Flow,
+    associate,
     count,
     embed,
     frequencies,
@@ -31,6 +32,11 @@ from tmem_integrations.requests import (
 )
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.anchors import Anchors, search_text, select_anchors
+from tmem_integrations.stages.associations import (
+    Associations,
+    count_places,
+    lift_associations,
+)
 from tmem_integrations.stages.candidates import Candidates, join_runs, windows_of
 from tmem_integrations.stages.compression import CompressedForest, compress_forest
 from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes
@@ -57,6 +63,7 @@ def answer_question(
     zone: tzinfo | None = None,
     unknown_channels: Sequence[str] = (),
     on_stage: OnStage | None = None,
+    associative: bool = False,
 ) -> Flow[Retrieval]:
     """Retrieve the forest of evidence for one question.
 
@@ -68,6 +75,7 @@ def answer_question(
         zone: Zone of the times shown; UTC when None.
         unknown_channels: Channels the query names that are not there; only explained.
         on_stage: Told of each stage as it ends.
+        associative: Whether there is an associative memory to ask.
     """
     log = Recorder(on_stage)
     text = search_text(query)
@@ -76,12 +84,16 @@ def answer_question(
     with log.stage("anchors", taken=len(matches.rows)) as record:
         anchors = select_anchors(matches, at, config.anchors)
         record.kept = len(anchors)
+    associations = Associations()
+    if associative:
+        associations = yield from _associations(query, anchors, config, log)
+        anchors = _joined(anchors, associations)
     if not len(anchors):
         n_messages = yield from count()
         return _empty(query, log, _why_empty(query, n_messages, unknown_channels))
     found = yield from load(anchors.rows)
     candidates = yield from _candidates(query, anchors, found, config, log)
-    evidence = yield from _evidence(query, candidates, config, panel.gate, log)
+    evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
     forest = yield from _forest(query, evidence, candidates.messages, panel.linker, log)
     log.spend(panel.budget)
     df = yield from frequencies(text)
@@ -104,7 +116,49 @@ def answer_question(
         for message, score in zip(found, anchors.scores, strict=True)
         if message is not None
     )
-    return _result(query, compressed, seeds, zone or UTC, log, unknown_channels)
+    return _result(query, compressed, seeds, associations, zone or UTC, log, unknown_channels)
+
+
+def _associations(
+    query: Query, anchors: Anchors, config: ForestConfig, log: Recorder
+) -> Flow[Associations]:
+    """What an associative memory reaches, as far as words leave the question open."""
+    with log.stage("associations", taken=len(anchors)) as record:
+        scores = yield from term_scores(search_text(query), anchors.rows)
+        share = yield from _unexplained(query, scores)
+        most = count_places(share, config.evidence.max_messages, config.associations)
+        record.notes.update(unexplained=round(share, 3), places=most)
+        if most == 0 or not query.text.strip():
+            return Associations()
+        question = yield from embed([query.text])
+        vector = None if question is None else question[0]
+        rows, via = yield from associate(query.text, vector, most)
+        record.kept = len(rows)
+        record.notes.update(Counter(via.values()))
+    return Associations(rows, via)
+
+
+def _joined(anchors: Anchors, associations: Associations) -> Anchors:
+    """All anchors; those that no word found come last and have no lexical score."""
+    new = associations.rows[~np.isin(associations.rows, anchors.rows)]
+    return Anchors(
+        np.concatenate([anchors.rows, new]), np.concatenate([anchors.scores, np.zeros(len(new))])
+    )
+
+
+def _unexplained(query: Query, scores: Scores) -> Flow[float]:
+    """Which share of the question some messages leave open.
+
+    Args:
+        scores: (t, n) of the terms of the search text.
+    """
+    asked = yield from frequencies(without_function_words(query.text))
+    searched = yield from frequencies(search_text(query))
+    n_messages = yield from count()
+    is_asked = [term in asked for term in searched]
+    df = np.array(list(searched.values()), dtype=np.float64)[is_asked]
+    idf = np.maximum(np.log((n_messages - df + 0.5) / (df + 0.5)), 0)
+    return unexplained(scores[is_asked], idf)
 
 
 def _candidates(
@@ -160,11 +214,20 @@ def _timeline(partitions: Sequence[Partition], episodes: Episodes) -> Flow[Timel
 
 
 def _evidence(
-    query: Query, candidates: Candidates, config: ForestConfig, gate: Gate, log: Recorder
+    query: Query,
+    candidates: Candidates,
+    associations: Associations,
+    config: ForestConfig,
+    gate: Gate,
+    log: Recorder,
 ) -> Flow[tuple[Evidence, ...]]:
     similarity = yield from _similarity(query, candidates, config.relevance)
     with log.stage("evidence", taken=len(candidates)) as record:
         relevance = rate_candidates(candidates, query, config.relevance, similarity)
+        if len(associations):
+            relevance = lift_associations(
+                relevance, candidates.rows, associations.rows, config.evidence.max_messages
+            )
         judged = yield from gate(query, candidates, relevance, config.evidence)
         record.kept = len(judged.verdict)
         record.notes.update(judged.notes, vectors=similarity is not None)
@@ -176,11 +239,7 @@ def _similarity(
     query: Query, candidates: Candidates, config: RelevanceConfig
 ) -> Flow[Scores | None]:
     """What vectors say, where words leave enough of the question open to ask them."""
-    searched = yield from frequencies(search_text(query))
-    n_messages = yield from count()
-    df = np.array(list(searched.values()), dtype=np.float64)[candidates.is_asked]
-    idf = np.maximum(np.log((n_messages - df + 0.5) / (df + 0.5)), 0)
-    share = unexplained(candidates.term_scores[candidates.is_asked], idf)
+    share = yield from _unexplained(query, candidates.term_scores)
     if config.similarity == 0 or share < _WORDS_SUFFICE or not len(candidates):
         return None
     vectors = yield from load_vectors(candidates.rows)
@@ -212,6 +271,7 @@ def _result(
     query: Query,
     compressed: CompressedForest,
     anchors: tuple[Evidence, ...],
+    associations: Associations,
     zone: tzinfo,
     log: Recorder,
     unknown_channels: Sequence[str],
@@ -229,6 +289,11 @@ def _result(
         degraded=(*log.degraded, *_degraded(compressed)),
         trace=log.trace(explanation),
         anchors=anchors,
+        associated={
+            n.message.id: associations.via[n.message.id]
+            for n in compressed.forest
+            if n.message.id in associations.via
+        },
         zone=zone,
     )
 

@@ -90,6 +90,10 @@ class HistoryView(Protocol):
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
         ...
 
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Rows of messages by id, in order; those that are not visible are left out."""
+        ...
+
     def times(self, rows: Rows) -> Scores:
         """(n,) sent_at in POSIX seconds."""
         ...
@@ -261,6 +265,54 @@ class Reranker(Protocol):
 
     async def arerank(self, question: str, messages: Sequence[Message]) -> Ranking:
         """The same without blocking the event loop."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A message that an associative memory reached.
+
+    Attributes:
+        message_id: The message.
+        via: What reached it, such as "horizon".
+    """
+
+    message_id: str
+    via: str
+
+
+class Associative(Protocol):
+    """Finds messages that share no word with a question. It is told of every write."""
+
+    @property
+    def store(self) -> MessageStore:
+        """Whose messages it was derived from."""
+        ...
+
+    @property
+    def embedder(self) -> Embedder:
+        """What its vectors are made with."""
+        ...
+
+    def reach(
+        self, question: str, scope: Scope, vector: Vectors | None, most: int
+    ) -> tuple[Reached, ...]:
+        """Messages that `scope` admits, best first.
+
+        Args:
+            question: The question.
+            scope: What it may read.
+            vector: (d,) of the question; None without an embedder.
+            most: At most this many.
+        """
+        ...
+
+    def file(self, messages: Sequence[Message]) -> None:
+        """Take in new and changed messages that are stored already."""
+        ...
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Take back all that was derived from messages."""
         ...
 
 

@@ -85,6 +85,21 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Associate:
+    """Messages that share no word with the question; answered with rows, best first, and via what.
+
+    Attributes:
+        question: The question.
+        vector: (d,) of the question; None without an embedder.
+        most: At most this many.
+    """
+
+    question: str
+    vector: Vectors | None
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Times:
     """sent_at of rows; answered with (n,) POSIX seconds."""
 
@@ -167,6 +182,7 @@ Request = (
     | TermScores
     | Frequencies
     | Gather
+    | Associate
     | Times
     | Load
     | LoadVectors
@@ -212,6 +228,14 @@ def frequencies(text: str) -> Flow[dict[str, int]]:
 def gather(parts: Sequence[Window | Neighbours]) -> Flow[tuple[Rows, ...]]:
     """Yield `Gather`."""
     answer: tuple[Rows, ...] = yield Gather(tuple(parts))
+    return answer
+
+
+def associate(
+    question: str, vector: Vectors | None, most: int
+) -> Flow[tuple[Rows, dict[str, str]]]:
+    """Yield `Associate`."""
+    answer: tuple[Rows, dict[str, str]] = yield Associate(question, vector, most)
     return answer
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -26,6 +27,7 @@ class Retrieval:
         degraded: What is less than asked for (cut messages, windows judged by rule), a sentence each.
         trace: What each stage did, and why the result is empty.
         anchors: What seed retrieval found, best first: the flat list that the forest grew from.
+        associated: Message id → via what, of those shown that an associative memory reached.
         zone: Zone of the times shown.
     """
 
@@ -38,6 +40,7 @@ class Retrieval:
     degraded: tuple[str, ...]
     trace: Trace
     anchors: tuple[Evidence, ...] = ()
+    associated: Mapping[str, str] = field(default_factory=dict)
     zone: tzinfo = UTC
 
     @property
@@ -70,6 +73,7 @@ class Retrieval:
             "llm_calls": self.trace.llm_calls,
             "llm_tokens": dict(self.trace.llm_tokens),
             "explanation": self.trace.explanation,
+            "associated": dict(self.associated),
         }
 
     def to_html(self) -> str:

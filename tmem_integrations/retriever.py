@@ -37,12 +37,12 @@ from tmem_integrations.bridges.rerankers import RerankerLike, as_reranker
 from tmem_integrations.bridges.stage_events import tell_stage
 from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
 from tmem_integrations.config import ForestConfig
-from tmem_integrations.errors import StoreError
+from tmem_integrations.errors import ConfigError, StoreError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Estimate
 from tmem_integrations.pipeline import Retrieval
-from tmem_integrations.protocols import IngestReport
+from tmem_integrations.protocols import Associative, IngestReport
 
 Time = datetime | str | float
 Names = str | frozenset[str]
@@ -113,6 +113,7 @@ class TemporalForestRetriever(DualRetriever):
         max_tokens: int | None = None,
         per_tree: bool = False,
         reranker: RerankerLike = None,
+        associative: Associative | None = None,
         **judging: Unpack[JudgingOptions],
     ) -> Self:
         """Build a retriever over messages. Without further arguments: no key, no network.
@@ -132,6 +133,9 @@ class TemporalForestRetriever(DualRetriever):
             per_tree: One document per tree.
             reranker: A document compressor of LangChain or a node postprocessor of LlamaIndex: of the
                 evidence it keeps the `max_messages` best.
+            associative: An `AnticipatoryMemory`: where words leave a question open, what it reaches
+                becomes anchors too. Its store and embedder are used; messages given here are filed
+                in it.
             **judging: How the model judges: `on_model_failure`, `max_concurrency`, `max_llm_calls`,
                 `max_llm_tokens`, `deadline`, `gate_prompt`, `relations_prompt`; see `JudgingOptions`.
 
@@ -148,6 +152,12 @@ class TemporalForestRetriever(DualRetriever):
             as_embedder(embeddings),
         )
         model = as_language_model(llm, max_concurrency=settings.models.max_concurrency)
+        if associative is not None:
+            if store is not None or embeddings is not None:
+                raise ConfigError(
+                    "An associative memory brings its store and embedder; leave out store and embeddings."
+                )
+            store, embedder = associative.store, associative.embedder
         opened = open_store(store, embedder)
         with closed_on_error(None if opened is store else opened):
             memory = TemporalMemory.from_messages(
@@ -160,6 +170,7 @@ class TemporalForestRetriever(DualRetriever):
                 access=access,
                 prompts=prompts,
                 reranker=ranker,
+                associative=associative,
             )
         return cls(
             memory=memory, max_messages=max_messages, max_tokens=max_tokens, per_tree=per_tree
@@ -325,6 +336,10 @@ class TemporalForestRetriever(DualRetriever):
             StoreError: If the store is in no folder.
         """
         memory = self.memory
+        if memory.associative is not None:
+            raise StoreError(
+                "A retriever with an associative memory cannot be pickled; build it where it is needed."
+            )
         folder = getattr(memory.store, "folder", None)
         if folder is None:
             raise StoreError(

@@ -54,6 +54,10 @@ class Legs:
         """Slot of a message that is there."""
         return self._slots[message_id]
 
+    def slots(self, ids: Sequence[str]) -> list[int]:
+        """Slots of messages, in order; unknown ids are left out."""
+        return [slot for one in ids if (slot := self._slots.get(one)) is not None]
+
     def ids(self, slots: NDArray[np.int64]) -> list[str]:
         """Id of the message each slot was given to."""
         return [self._ids[slot] for slot in slots.tolist()]

@@ -87,6 +87,12 @@ class IndexedView:
         order = self._order(int(columns.partition[row]))
         return order.neighbours(int(columns.sent[row]), int(columns.arrival[row]), before, after)
 
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Rows of messages by id, in order; those that are not visible are left out."""
+        found = np.array(self._legs.slots(ids), dtype=np.int64)
+        found = found[found < len(self._mask)]
+        return found[self._mask[found]]
+
     def times(self, rows: Rows) -> Scores:
         """(n,) sent_at in POSIX seconds."""
         self._require(rows)

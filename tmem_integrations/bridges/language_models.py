@@ -8,16 +8,18 @@ them the model comes from.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables.config import (
-    ContextThreadPoolExecutor,
     RunnableConfig,
     ensure_config,
     merge_configs,
@@ -90,10 +92,14 @@ class BridgedLanguageModel:
         if not prompts:
             return ()
         config, asked = self._config(), self._asked(schema)
-        with _abandoned(ContextThreadPoolExecutor(self.max_concurrency)) as executor:
-            calls = [executor.submit(self._call, asked, prompt, config) for prompt in prompts]
-            done, _ = wait(calls, timeout)
-            return tuple(call.result() if call in done else _late() for call in calls)
+        calls = [partial(self._call, asked, prompt, config) for prompt in prompts]
+        replies = _start(calls, self.max_concurrency)
+        try:
+            done, _ = wait(replies, timeout)
+            return tuple(reply.result() if reply in done else _late() for reply in replies)
+        finally:
+            for reply in replies:
+                reply.cancel()  # those not begun are not made
 
     async def aask(
         self,
@@ -190,13 +196,27 @@ def _retries_itself(llm: BaseChatModel | LLM) -> bool:
     return getattr(llm, "max_retries", 0) != 0
 
 
-@contextmanager
-def _abandoned(executor: ThreadPoolExecutor) -> Iterator[ThreadPoolExecutor]:
-    """Leave without waiting for calls that are late; those not begun are not made."""
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+def _start(calls: Sequence[Callable[[], Reply]], max_concurrency: int) -> list[Future[Reply]]:
+    """Make calls in threads that inherit the context and end with the process.
+
+    A pool's threads would be waited for at exit: a call that is late by minutes would hold up a
+    program that has long had its answer.
+    """
+    replies: list[Future[Reply]] = [Future() for _ in calls]
+    queue = deque(zip(replies, calls, strict=True))
+
+    def work() -> None:
+        while queue:
+            try:
+                reply, call = queue.popleft()
+            except IndexError:  # another thread was faster
+                return
+            if reply.set_running_or_notify_cancel():
+                reply.set_result(call())
+
+    for _ in range(min(len(calls), max_concurrency)):
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    return replies
 
 
 def _late() -> Reply:

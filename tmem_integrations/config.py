@@ -201,8 +201,9 @@ class ModelConfig:
 
     Attributes:
         gate_candidates: At most this many candidates of a question are shown to the gate, the most
-            relevant; TEF shows 100 per window.
-        batch_size: Messages judged in one call.
+            relevant; TEF shows 100 per window. Where questions ask for facts 10 hold 95 % of what
+            answers them; meetings, in which an answer is a stretch of talk, need all there is tokens for.
+        batch_size: Messages judged in one call. One call sees what was replaced beside what replaced it.
         max_concurrency: Calls at once.
         max_llm_calls: Calls for one question, retries included; None has no bound. What a ceiling
             leaves unjudged is judged by rule, whatever `on_failure` says.
@@ -212,8 +213,8 @@ class ModelConfig:
             `ModelError`.
     """
 
-    gate_candidates: int = 48
-    batch_size: int = 48
+    gate_candidates: int = 64
+    batch_size: int = 64
     max_concurrency: int = 8
     max_llm_calls: int | None = None
     max_llm_tokens: int | None = None

@@ -24,6 +24,7 @@ from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_mess
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import VerdictCache
+from tmem_integrations.periods import bounds, explain_period, period_of, within
 from tmem_integrations.pipeline import Retrieval, answer_question
 from tmem_integrations.protocols import (
     Embedder,
@@ -284,16 +285,22 @@ class TemporalMemory:
     def _flow(
         self, query: Query, settings: ForestConfig, panel: Panel, on_stage: OnStage | None
     ) -> tuple[Scope, Flow[Retrieval]]:
-        scope = self.scope(query)
+        period = period_of(query, settings, self.timezone)
+        is_bound = bounds(period, settings)
+        asked = within(query, period) if period is not None and is_bound else query
+        scope = self.scope(asked)
+        unknown = unknown_channels(scope, self.store.channels())
         flow = answer_question(
-            query,
+            asked,
             settings,
             panel=panel,
-            unknown_channels=unknown_channels(scope, self.store.channels()),
+            unknown_channels=unknown,
             counter=self.counter,
             zone=self.timezone,
             on_stage=on_stage,
         )
+        if period is not None and not unknown:
+            flow = explain_period(flow, period, is_bound=is_bound)
         return scope, flow
 
     def _seats(self, scope: Scope, llm: LanguageModel | None) -> Seats:

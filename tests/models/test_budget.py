@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tmem_integrations.errors import ConfigError
-from tmem_integrations.models.budget import Budget, Ceilings
+from tmem_integrations.models.budget import Budget, Ceilings, Estimate, EstimatingBudget
 from tmem_integrations.protocols import Reply
 
 
@@ -76,3 +76,19 @@ def test_a_call_that_would_wait_past_the_deadline_is_refused():
 def test_an_impossible_ceiling_is_refused(setting):
     with pytest.raises(ConfigError, match=next(iter(setting))):
         Ceilings(**setting)
+
+
+def test_an_estimate_counts_every_call_as_answered_at_its_expected_length():
+    budget = EstimatingBudget()
+    for _ in range(2):
+        budget.reserve(100, 10)
+        budget.settle(100, 10, Reply("", error="not asked"))
+    assert budget.estimate == Estimate(2, input_tokens=2 * 100, output_tokens=2 * 10)
+    assert budget.estimate.n_tokens == 2 * (100 + 10)
+
+
+def test_an_estimate_ends_at_the_ceilings():
+    budget = EstimatingBudget(Ceilings(max_llm_tokens=150))
+    assert budget.reserve(100, 10) is None
+    budget.settle(100, 10, Reply("", error="not asked"))
+    assert budget.reserve(100, 10) == "max_llm_tokens=150 reached"

@@ -7,6 +7,7 @@ from tmem_integrations.models.failures import (
     classify_blank,
     classify_error,
     describe_error,
+    is_refused_request,
     reply_from_error,
     retry_after_seconds,
 )
@@ -125,3 +126,29 @@ def test_a_failed_call_says_what_failed_and_nothing_of_the_prompt():
 
 def test_a_code_that_is_a_sentence_is_not_repeated():
     assert describe_error(ServiceError(400, {"code": "key sk-1 is bad"})) == "ServiceError (400)"
+
+
+class AnsweredError(Exception):
+    def __init__(self, status, code=None):
+        super().__init__("no")
+        self.status_code, self.code = status, code
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"),
+    [
+        (AnsweredError(400), True),
+        (AnsweredError(404), True),
+        (AnsweredError(422), True),
+        (AnsweredError(501), True),
+        (NotImplementedError(), True),
+        (TypeError(), True),
+        (AnsweredError(400, "content_filter"), False),
+        (AnsweredError(401), False),
+        (AnsweredError(429), False),
+        (AnsweredError(500), False),
+        (TimeoutError(), False),
+    ],
+)
+def test_a_call_of_a_form_that_is_not_taken_is_told_from_one_that_failed(error, refused):
+    assert is_refused_request(error) is refused

@@ -208,3 +208,28 @@ def test_every_item_comes_back_once_and_in_order_whatever_fails(sizes, bad, max_
     parts, rounds = judge(batches, model, budget=budget)
     assert [item for part in parts for item in part.items] == [x for b in batches for x in b]
     assert max_calls is None or sum(len(r.prompts) for r in rounds) <= max_calls
+
+
+def test_the_wait_before_a_call_counts_against_the_deadline():
+    clock = Clock()
+    budget = Budget(Ceilings(deadline=timedelta(seconds=2)), clock=clock)
+    busy = Reply("", error="busy", failure="transient", retry_after=1.5)
+
+    def model(asked, n_round):
+        return select_all(asked) if n_round > 1 else busy
+
+    _, rounds = judge([["c1"]], model, budget=budget, clock=clock)
+    assert [(r.wait, r.timeout) for r in rounds] == [(0.0, 2.0), (1.5, 2 - 1.5)]
+
+
+def test_what_a_ceiling_refused_is_told_apart_from_what_failed():
+    budget = Budget(Ceilings(max_llm_calls=1))
+    failed = Reply("", error="no", failure="permanent")
+    parts, _ = judge([["c1"], ["d1"]], lambda *_: failed, budget=budget)
+    assert [part.refused for part in parts] == [False, True]
+
+
+def test_what_the_client_has_repeated_itself_is_not_asked_again():
+    failed = Reply("", error="busy", failure="retried")
+    parts, rounds = judge([["c1", "c2"]], lambda *_: failed)
+    assert (len(rounds), lost(parts)) == (1, ["c1", "c2"])

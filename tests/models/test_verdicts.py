@@ -162,3 +162,22 @@ def test_a_file_that_is_no_cache_is_refused_with_the_way_out(tmp_path):
 def test_a_verdict_written_by_another_version_is_asked_for_again(cache):
     cache.put("k", (RelationVerdict("m2", None, "NONE", 1.0, 0.0),), ["m1"])
     assert cache.get("k", GateVerdict) is None
+
+
+def test_a_file_is_made_by_the_first_verdict_and_not_before(tmp_path):
+    path = tmp_path / "verdicts.db"
+    cache = VerdictCache(path)
+    assert (cache.get("k", GateVerdict), cache.forget(["m1"]), len(cache)) == (None, 0, 0)
+    cache.clear()
+    assert not path.exists()
+    cache.put("k", VERDICTS, ["m1"])
+    assert path.exists()
+
+
+def test_a_file_that_is_removed_meanwhile_is_made_anew(tmp_path):
+    cache = VerdictCache(tmp_path / "verdicts.db")
+    cache.put("k", VERDICTS, ["m1"])
+    (tmp_path / "verdicts.db").unlink()
+    assert cache.get("k", GateVerdict) is None
+    cache.put("k", VERDICTS, ["m1"])
+    assert cache.get("k", GateVerdict) == VERDICTS

@@ -105,7 +105,7 @@ class RelevanceConfig:
 
     reach: int = 24
     decay: float = 1.5
-    onward: float = 1.2
+    onward: float = 1.1
     link: float = 0.3
     own: float = 0.25
     named_author: float = 0.1

@@ -33,7 +33,7 @@ def models(*, near: float = 0.0, alone: float = 0.0, update: float = 0.0) -> Mod
     )
 
 
-CHAT = [Utterance(text="so", position=i) for i in range(3)]
+CHAT = [Utterance(text="so it is", position=i) for i in range(3)]
 CONTEXT = build_context(CHAT)
 
 
@@ -109,3 +109,34 @@ def test_what_is_saved_is_read_again(tmp_path):
     assert parse_models(text).relation.weights.tolist() == load_models().relation.weights.tolist()
     save_models(path, parse_models(text))
     assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    "text", ["hmm", "anyone else got trouble with it?", "so Thursday instead?"]
+)
+def test_a_sound_or_a_bare_question_updates_nothing(text: str):
+    chat = [Utterance(text="we ship on Tuesday"), Utterance(text=text, position=1)]
+    links = link_utterances(
+        chat, build_context(chat), models=models(near=9.0, alone=-9.0, update=9.0)
+    )
+    assert links[1].parent == 0
+    assert not links[1].updates
+
+
+@pytest.mark.parametrize(
+    "text", ["8.10", "Cancelled.", "*gconf-editor", "取消", "ok? Then Bo does it."]
+)
+def test_a_short_message_that_states_something_can_update(text: str):
+    chat = [Utterance(text="we ship on Tuesday"), Utterance(text=text, position=1)]
+    links = link_utterances(
+        chat, build_context(chat), models=models(near=9.0, alone=-9.0, update=9.0)
+    )
+    assert links[1].updates
+
+
+def test_an_update_that_is_likelier_no_relation_at_all_is_an_expansion():
+    table = RelationModel(standard("near"), np.zeros((1, 3)), np.array([0.0, -9.0, np.log(3.0)]))
+    links = link_utterances(
+        CHAT, CONTEXT, models=Models(table, models(near=9.0, alone=-9.0).parent)
+    )
+    assert [link.updates for link in links] == [False, False, False]

@@ -20,6 +20,7 @@ from tmem_integrations.protocols import Partition, partition_of
 from tmem_integrations.stores.codes import Codes
 from tmem_integrations.stores.growing import GrowingArray
 
+_PACE_LAG = 5
 _PACE_SAMPLE = 50_000
 _FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -104,7 +105,8 @@ class PartitionOrder:
 
 
 def median_gap(columns: Columns, mask: NDArray[np.bool_]) -> float | None:
-    """Median seconds between consecutive messages of a partition.
+    """Median seconds between consecutive messages of a partition, each averaged over up to five of them:
+    a source that rounds to the minute gives most single gaps as 0.
 
     Args:
         mask: (n,) the messages that count; of many, those that arrived last.
@@ -115,8 +117,12 @@ def median_gap(columns: Columns, mask: NDArray[np.bool_]) -> float | None:
     slots = np.flatnonzero(mask)[-_PACE_SAMPLE:]
     sent, partition = columns.sent[slots], columns.partition[slots]
     order = np.lexsort((sent, partition))
-    gaps = np.diff(sent[order])[np.diff(partition[order]) == 0]
-    return float(np.median(gaps)) / 1e6 if len(gaps) else None
+    sent, partition = sent[order], partition[order]
+    for lag in range(_PACE_LAG, 0, -1):
+        together = partition[lag:] == partition[:-lag]
+        if together.any():
+            return float(np.median((sent[lag:] - sent[:-lag])[together])) / lag / 1e6
+    return None
 
 
 class Timeline:

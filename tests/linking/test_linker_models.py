@@ -135,8 +135,14 @@ def test_a_short_message_that_states_something_can_update(text: str):
 
 
 def test_an_update_that_is_likelier_no_relation_at_all_is_an_expansion():
-    table = RelationModel(standard("near"), np.zeros((1, 3)), np.array([0.0, -9.0, np.log(3.0)]))
+    table = RelationModel(standard("near"), np.zeros((1, 3)), np.array([0.0, -9.0, np.log(5.0)]))
     links = link_utterances(
         CHAT, CONTEXT, models=Models(table, models(near=9.0, alone=-9.0).parent)
     )
     assert [link.updates for link in links] == [False, False, False]
+
+
+def test_where_people_linked_no_relation_at_all_is_out_of_the_question():
+    table = RelationModel(standard("near"), np.zeros((1, 3)), np.array([0.0, -9.0, np.log(5.0)]))
+    tables = Models(table, models(near=9.0, alone=-9.0).parent)
+    assert link_utterances(CHAT, CONTEXT, models=tables, known={2: 0})[2].updates

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -82,7 +82,7 @@ def link_utterances(
     scores = np.where(earlier if allowed is None else earlier & allowed, scores, -np.inf)
     chance = softmax(np.column_stack([scores.T, opening]))
     parents, chances = _most_likely(chance, known or {})
-    updates, shares = _kinds(pairs, parents, relation)
+    updates, shares = _kinds(pairs, parents, relation, known or {})
     updates &= np.array([_states_something(u.text) for u in utterances])
     return tuple(
         Link(None, False, p) if i == NO_PARENT else Link(i, update, p * share)
@@ -136,12 +136,15 @@ def _states_something(text: str) -> bool:
 
 
 def _kinds(
-    pairs: Mapping[str, FloatArray], parents: NDArray[np.intp], model: RelationModel
+    pairs: Mapping[str, FloatArray],
+    parents: NDArray[np.intp],
+    model: RelationModel,
+    known: Collection[int],
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """(n,) whether UPDATE is likelier than EXPAND, and its share (or that of EXPAND) of both.
 
     Where the two messages are likelier unrelated it is no UPDATE: a wrong UPDATE hides what holds, a
-    wrong EXPAND only stands in the wrong place.
+    wrong EXPAND only stands in the wrong place. The children of `known` parents are related for sure.
     """
     children = np.arange(len(parents))
     chosen = {name: pairs[name][parents, children] for name in model.standard.names}
@@ -149,5 +152,6 @@ def _kinds(
     update, expand, none = (
         kinds[:, RELATIONS.index(kind)] for kind in ("UPDATE", "EXPAND", "NONE")
     )
-    is_update = (update >= expand) & (update >= _MIN_ODDS * none)
+    is_related = (update >= _MIN_ODDS * none) | np.isin(children, list(known))
+    is_update = (update >= expand) & is_related
     return is_update, np.maximum(update, expand) / np.maximum(update + expand, _TINY)

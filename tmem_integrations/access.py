@@ -6,14 +6,18 @@ channel the policy does not name, or a message without a channel, is not readabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from tmem_integrations.errors import AccessError, ConfigError
-from tmem_integrations.messages import Query, Scope
-from tmem_integrations.protocols import AccessPolicy
+from tmem_integrations.errors import AccessError, ConfigError, StoreError
+from tmem_integrations.messages import Message, Query, Scope
+from tmem_integrations.protocols import AccessPolicy, MessageStore
 
 EVERYONE = "*"
+
+Redact = Callable[[Message, Query], Message | None]
+"""What of a message an asker gets: the message, the same with another text or author, or None to
+withhold it. For what channels cannot tell apart, such as a secret of one role inside a channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,63 @@ class CallablePolicy:
     def readable(self, asking_user: str, channels: frozenset[str]) -> frozenset[str]:
         """Channels of `channels` that `asking_user` may read."""
         return frozenset(c for c in channels if self.allows(asking_user, c) is True)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The second check: all that is loaded for a question passes it before anything is made of it.
+
+    Attributes:
+        scope: What the question may read.
+        store: Where the messages are.
+        redact: Of the caller; None lets all through.
+    """
+
+    scope: Scope
+    store: MessageStore
+    redact: Redact | None = None
+
+    def check(self, messages: Sequence[Message | None]) -> tuple[Message | None, ...]:
+        """The messages as the asker gets them, None where there is nothing to get.
+
+        Raises:
+            StoreError: If one is outside the scope.
+            ConfigError: If `redact` returns another message.
+        """
+        if not all(m is None or self.scope.admits(m) for m in messages):
+            raise StoreError("The store returned a message outside the scope; nothing is shown.")
+        hidden = self._hidden_targets(messages)
+        return tuple(None if m is None else self._shown(m, hidden) for m in messages)
+
+    def _hidden_targets(self, messages: Sequence[Message | None]) -> frozenset[str]:
+        """Ids that are answered and not readable: a link must not tell that a message exists."""
+        if self.scope.readable is None:
+            return frozenset()
+        answered = {m.reply_to for m in messages if m is not None and m.reply_to is not None}
+        readable = Scope(readable=self.scope.readable)
+        found = self.store.get(answered)
+        return frozenset(
+            one for one in answered if one not in found or not readable.admits(found[one])
+        )
+
+    def _shown(self, message: Message, hidden: frozenset[str]) -> Message | None:
+        if message.reply_to in hidden:
+            message = replace(message, reply_to=None)
+        if self.redact is None:
+            return message
+        shown = self.redact(message, self.scope.query)
+        if shown is None:
+            return None
+        if not isinstance(shown, Message) or _place(shown) != _place(message):
+            raise ConfigError(
+                f"redact must return None or message {message.id!r} with another text or author, "
+                f"got {type(shown).__name__}; use dataclasses.replace(message, text=…)."
+            )
+        return shown
+
+
+def _place(message: Message) -> tuple[object, ...]:
+    return message.id, message.sent_at, message.channel, message.topic, message.reply_to
 
 
 AccessLike = (

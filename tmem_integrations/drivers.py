@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tmem_integrations import requests as ask_for
+from tmem_integrations.access import Guard, Redact
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.models.verdicts import VerdictCache
@@ -50,6 +51,7 @@ class Seats:
         llm: None when there is none.
         verdicts: What a model said before; None keeps nothing.
         reranker: None when there is none.
+        redact: See `access.Redact`.
         associative: None when there is none.
     """
 
@@ -60,6 +62,7 @@ class Seats:
     llm: LanguageModel | None = None
     verdicts: VerdictCache | None = None
     reranker: Reranker | None = None
+    redact: Redact | None = None
     associative: Associative | None = None
 
 
@@ -150,7 +153,7 @@ def read(request: Request, seats: Seats) -> Any:
         case ask_for.Times(rows):
             return view.times(rows)
         case ask_for.Load(rows):
-            return _checked(view.load(rows), seats.scope)
+            return _guard(seats).check(view.load(rows))
         case ask_for.LoadVectors(rows):
             return view.vectors(rows)
         case ask_for.Recall(keys, kind):
@@ -193,7 +196,10 @@ def _remember(
         _log.warning("%s", error)
         return
     now = seats.store.get(message.id for message in shown)
-    changed = [message.id for message in shown if now.get(message.id) != message]
+    # What is out of the scope by now was changed, too.
+    still = _guard(seats).check([m for m in now.values() if seats.scope.admits(m)])
+    same = {message.id: message for message in still if message is not None}
+    changed = [message.id for message in shown if same.get(message.id) != message]
     if changed:
         seats.verdicts.forget(changed)
 
@@ -215,7 +221,5 @@ def _rows(part: ask_for.Window | ask_for.Neighbours, view: HistoryView) -> Rows:
     return view.neighbours(part.row, part.before, part.after)
 
 
-def _checked(messages: tuple[Message | None, ...], scope: Scope) -> tuple[Message | None, ...]:
-    if not all(m is None or scope.admits(m) for m in messages):
-        raise StoreError("The store returned a message outside the scope; nothing is shown.")
-    return messages
+def _guard(seats: Seats) -> Guard:
+    return Guard(seats.scope, seats.store, seats.redact)

@@ -13,7 +13,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from tmem_integrations.access import AccessLike, as_policy, scope_of
+from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import IngestError, MessageError, QueryError
@@ -53,6 +53,7 @@ class TemporalMemory:
         config: Settings; `PAPER` when None.
         timezone: Zone of times that carry none, and of the times shown.
         access: Who may read which channel: see `access.as_policy`.
+        redact: What of a message an asker gets, where channels cannot tell: see `access.Redact`.
         verdicts: Keeps what the model said, so that it is asked once; when None, `verdicts.sqlite` in
             the folder of the store where there is one that can be written, else in memory.
         prompts: What the model is asked.
@@ -73,6 +74,7 @@ class TemporalMemory:
         config: ForestConfig | None = None,
         timezone: str | tzinfo | None = None,
         access: AccessLike = None,
+        redact: Redact | None = None,
         verdicts: VerdictCache | None = None,
         prompts: Prompts | None = None,
         reranker: Reranker | None = None,
@@ -84,6 +86,7 @@ class TemporalMemory:
         self.config = config or ForestConfig()
         self.timezone = zone_of(timezone)
         self.policy = as_policy(access)
+        self.redact = redact
         self.verdicts = verdict_cache_of(store) if verdicts is None else verdicts
         self.prompts = prompts or Prompts()
         self.reranker = reranker
@@ -312,6 +315,7 @@ class TemporalMemory:
             llm=llm,
             verdicts=self.verdicts,
             reranker=self.reranker,
+            redact=self.redact,
         )
 
     def _panel(self, llm: LanguageModel | None, config: ModelConfig) -> Panel:

@@ -11,10 +11,10 @@ from tmem_integrations.errors import ModelError
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Budget
 from tmem_integrations.models.judging import Judged, RetryPolicy, Round, judge_batches
-from tmem_integrations.models.replies import Reading, Verdict
+from tmem_integrations.models.replies import Reading
 from tmem_integrations.models.verdicts import verdict_key
 from tmem_integrations.protocols import Reply, TokenCounter
-from tmem_integrations.requests import Flow, ask, recall, remember
+from tmem_integrations.requests import Flow, Verdict, ask, recall, remember
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from tmem_integrations.models.words import plain, read_kind, read_relation, read
 from tmem_integrations.prompts.gate import MAX_REASON_CHARS, GateVerdict
 from tmem_integrations.prompts.relations import RelationChild, RelationVerdict
 
-Verdict = TypeVar("Verdict", GateVerdict, RelationVerdict)
+Verdict = TypeVar("Verdict")
 Problem = Literal["unknown", "duplicated", "malformed", "ineligible"]
 
 # What a verdict without a number gets: neither sure nor unsure.

@@ -1,0 +1,227 @@
+"""The index: derived records laid out for search, and which of them a question may see (AM §4).
+
+One BM25 corpus over topics, scenes and items; a dense table for each type; item triggers in three views,
+scene triggers in three views. A view that was not written is NaN.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmem_integrations.anticipation.items import Item
+from tmem_integrations.anticipation.ledger import Ledger
+from tmem_integrations.anticipation.scenes import Scene
+from tmem_integrations.anticipation.topics import Topic
+from tmem_integrations.anticipation.triggers import ItemTrigger, SceneTrigger
+from tmem_integrations.messages import Scope
+from tmem_integrations.models.embeddings import unit_rows
+from tmem_integrations.protocols import Embedder, MessageStore, Vectors
+from tmem_integrations.stores.lexical import LexicalIndex
+from tmem_integrations.text import split_terms
+
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """All that a question reads, of one version of the ledger. n scenes, t topics, i items, m turns.
+
+    Attributes:
+        topics: Labels.
+        scenes: Scenes.
+        items: Items.
+        lexical: BM25 over topics, scenes, items: their slots follow each other in this order.
+        topic_vectors: (t, d) of their summaries.
+        title_vectors: (t, d) of their titles alone.
+        scene_vectors: (n, d) of what was written about them.
+        item_vectors: (i, d) of their texts.
+        item_views: concept, bridge and joint, (i, d) each.
+        dialogue: (n, d) mean of the vectors of their turns: an embedder would cut the whole dialogue.
+        scene_view: (n, d) of situation, object, event and emotion.
+        horizons: (h, d) of all horizons.
+        horizon_scene: (h,) position of the scene of each.
+        turn_ids: Messages.
+        turn_vectors: (m, d) of their texts.
+        turn_scene: (m,) position of the scene of each.
+        scenes_of_topic: Positions of the scenes of each topic.
+        topic_of_item: (i,) position of the topic of each item.
+    """
+
+    topics: tuple[Topic, ...]
+    scenes: tuple[Scene, ...]
+    items: tuple[Item, ...]
+    lexical: LexicalIndex
+    topic_vectors: Vectors
+    title_vectors: Vectors
+    scene_vectors: Vectors
+    item_vectors: Vectors
+    item_views: tuple[Vectors, Vectors, Vectors]
+    dialogue: Vectors
+    scene_view: Vectors
+    horizons: Vectors
+    horizon_scene: Indices
+    turn_ids: tuple[str, ...]
+    turn_vectors: Vectors
+    turn_scene: Indices
+    scenes_of_topic: tuple[Indices, ...]
+    topic_of_item: Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Which records a question may see: those all of whose source messages it may.
+
+    Attributes:
+        scenes: (n,).
+        items: (i,).
+        turns: (m,).
+        topics: (t,) those whose title has a visible source.
+        whole_topics: (t,) those of which every scene is visible; of the others only the title counts.
+    """
+
+    scenes: Mask
+    items: Mask
+    turns: Mask
+    topics: Mask
+    whole_topics: Mask
+
+    @property
+    def lexical(self) -> Mask:
+        """Over the slots of `Tables.lexical`."""
+        return np.concatenate([self.whole_topics, self.scenes, self.items])
+
+
+class Index:
+    """The tables of a ledger, built anew when it has changed.
+
+    Args:
+        store: Whose messages were filed.
+        embedder: Makes the vectors.
+        ledger: What was derived.
+    """
+
+    def __init__(self, store: MessageStore, embedder: Embedder, ledger: Ledger) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._tables: Tables | None = None
+        self._version = -1
+
+    def tables(self) -> Tables:
+        """The tables as of now."""
+        with self._lock:
+            if self._tables is None or self._version != self._ledger.version:
+                version = self._ledger.version
+                self._tables = self._build()
+                self._version = version
+            return self._tables
+
+    def visible(self, tables: Tables, scope: Scope) -> Visible:
+        """What `scope` admits of the tables."""
+        admitted = set(self._store.ids(scope))
+        scenes = _mask(tables.scenes, lambda scene: admitted.issuperset(scene.message_ids))
+        items = _mask(tables.items, lambda item: admitted.issuperset(item.message_ids))
+        at = {scene.id: i for i, scene in enumerate(tables.scenes)}
+        return Visible(
+            scenes=scenes,
+            items=items,
+            turns=_mask(tables.turn_ids, admitted.__contains__),
+            topics=_mask(tables.topics, lambda t: t.founder in at and bool(scenes[at[t.founder]])),
+            whole_topics=np.array(
+                [bool(scenes[own].all()) for own in tables.scenes_of_topic], bool
+            ),
+        )
+
+    def _build(self) -> Tables:
+        ledger = self._ledger
+        scenes = tuple(ledger.scenes.values())
+        topics = tuple(ledger.topics.values())
+        items = tuple(ledger.items.values())
+        triggers = [ledger.scene_triggers.get(s.id) or SceneTrigger(s.id, ()) for s in scenes]
+        views = [(item.trigger or ItemTrigger()).views for item in items]
+        horizons = [(i, text) for i, own in enumerate(triggers) for text in own.horizons]
+        texts = {
+            "topics": [topic.summary() for topic in topics],
+            "titles": [f"{topic.title} {topic.title}" for topic in topics],
+            "scenes": [scene.text for scene in scenes],
+            "items": [item.text for item in items],
+            "concepts": [view[0] for view in views],
+            "bridges": [view[1] for view in views],
+            "joints": [view[2] for view in views],
+            "scene_view": [trigger.scene_view for trigger in triggers],
+            "horizons": [text for _, text in horizons],
+        }
+        made = self._vectors(text for own in texts.values() for text in own)
+        rows = {name: _stack(own, made) for name, own in texts.items()}
+        turns = [(one, i) for i, scene in enumerate(scenes) for one in scene.message_ids]
+        turn_scene = np.array([i for _, i in turns], dtype=np.int64)
+        turn_vectors = self._turn_vectors([one for one, _ in turns])
+        at = {scene.id: i for i, scene in enumerate(scenes)}
+        topic_at = {topic.id: i for i, topic in enumerate(topics)}
+        return Tables(
+            topics, scenes, items, _lexical([*texts["topics"], *texts["scenes"], *texts["items"]]),
+            rows["topics"], rows["titles"], rows["scenes"], rows["items"],
+            (rows["concepts"], rows["bridges"], rows["joints"]),
+            _means(turn_vectors, turn_scene, len(scenes)), rows["scene_view"], rows["horizons"],
+            np.array([i for i, _ in horizons], dtype=np.int64),
+            tuple(one for one, _ in turns), turn_vectors, turn_scene,
+            tuple(
+                np.array([at[s] for s in topic.keywords if s in at], np.int64) for topic in topics
+            ),
+            np.array([topic_at[item.topic_id] for item in items], dtype=np.int64),
+        )  # fmt: skip
+
+    def _vectors(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        """Vectors of texts; those of the last version are not made again."""
+        wanted = list(dict.fromkeys(text for text in texts if text.strip()))
+        model = self._embedder.name
+        known = self._ledger.vectors(model, wanted)
+        new = [text for text in wanted if text not in known]
+        if new:
+            known.update(zip(new, self._embedder.embed(new), strict=True))
+        self._ledger.keep_vectors(model, known)
+        return known
+
+    def _turn_vectors(self, ids: Sequence[str]) -> Vectors:
+        """(m, d) as the store keeps them; made where it keeps none."""
+        view = self._store.view(Scope())
+        rows = view.rows_of(ids)
+        messages = view.load(rows)
+        kept = view.vectors(rows)
+        if kept is None or not np.any(kept):
+            kept = self._embedder.embed([m.text if m else "" for m in messages])
+        found = {m.id: kept[i] for i, m in enumerate(messages) if m is not None}
+        dimension = kept.shape[1] if len(kept) else 1
+        blank = np.zeros(dimension, np.float32)
+        return np.array([found.get(one, blank) for one in ids], np.float32).reshape(-1, dimension)
+
+
+def _mask(things: Sequence[object], admits: Callable[..., bool]) -> Mask:
+    return np.array([admits(thing) for thing in things], dtype=np.bool_)
+
+
+def _stack(texts: Sequence[str], vectors: dict[str, Vectors]) -> Vectors:
+    """(n, d) rows; NaN where a text is blank."""
+    dimension = len(next(iter(vectors.values()), np.zeros(1)))
+    blank = np.full(dimension, np.nan, np.float32)
+    rows = [vectors.get(text, blank) if text.strip() else blank for text in texts]
+    return np.array(rows, np.float32).reshape(-1, dimension)
+
+
+def _means(vectors: Vectors, owners: Indices, n: int) -> Vectors:
+    sums = np.zeros((n, vectors.shape[1]))
+    np.add.at(sums, owners, vectors)
+    return unit_rows(sums)
+
+
+def _lexical(texts: Sequence[str]) -> LexicalIndex:
+    index = LexicalIndex()
+    index.add(range(len(texts)), [split_terms(text, single_characters=True) for text in texts])
+    return index

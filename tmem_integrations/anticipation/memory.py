@@ -1,0 +1,314 @@
+"""`AnticipatoryMemory`: messages filed at once under the situations in which they will matter (AM)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from tmem_integrations.access import AccessLike
+from tmem_integrations.anticipation.cascade import Cascade, Recalled
+from tmem_integrations.anticipation.index import Index, Tables, Visible
+from tmem_integrations.anticipation.ingest import Desk, OnStep, file_messages, finish_filing
+from tmem_integrations.anticipation.ledger import FILE, Ledger, fingerprint
+from tmem_integrations.anticipation.recipes import CENTRED, RecallConfig
+from tmem_integrations.anticipation.recollection import (
+    RecalledItem,
+    RecalledScene,
+    Recollection,
+    write_recollection,
+)
+from tmem_integrations.anticipation.retiring import retire_messages, touched_messages
+from tmem_integrations.anticipation.rule_writer import RuleWriter
+from tmem_integrations.anticipation.writer import Writer
+from tmem_integrations.drivers import Seats, adrive, drive
+from tmem_integrations.errors import ConfigError
+from tmem_integrations.memory import TemporalMemory
+from tmem_integrations.messages import Message, Query, Scope, read_messages
+from tmem_integrations.protocols import (
+    Embedder,
+    IngestReport,
+    LanguageModel,
+    MessageStore,
+    Reached,
+    Vectors,
+)
+from tmem_integrations.requests import Flow
+from tmem_integrations.text import split_terms, without_function_words
+
+
+class AnticipatoryMemory:
+    """Scenes, labels, items, triggers and persona over a history of messages.
+
+    It stands alone (`retrieve`), and as `associative` of a `TemporalForestRetriever` it gives the forest
+    anchors that share no word with the question.
+
+    Args:
+        history: The messages, with an embedder; its access rules and filters hold for all that is derived.
+        writer: Who writes; rules when None.
+        config: How questions are recalled; `CENTRED` when None, `PAPER` has the paper's values.
+        on_step: Told of each saved chunk while filing: step, done, total.
+
+    Raises:
+        ConfigError: If the history has no embedder.
+        StoreError: If what was derived before cannot be read.
+    """
+
+    def __init__(
+        self,
+        history: TemporalMemory,
+        *,
+        writer: Writer | None = None,
+        config: RecallConfig | None = None,
+        on_step: OnStep | None = None,
+    ) -> None:
+        if history.embedder is None:
+            raise ConfigError("A memory that anticipates needs an embedder; the history has none.")
+        self.history = history
+        self.embedder: Embedder = history.embedder
+        self.writer: Writer = writer or RuleWriter()
+        self.config = config or CENTRED
+        folder = getattr(history.store, "folder", None)
+        self.ledger = Ledger(
+            Path(folder) / FILE if folder is not None else None,
+            read_only=bool(getattr(history.store, "read_only", False)),
+        )
+        self._on_step = on_step
+        self._index = Index(history.store, self.embedder, self.ledger)
+
+    @classmethod
+    def from_messages(
+        cls,
+        messages: Iterable[Message | Mapping[str, Any]],
+        *,
+        store: MessageStore | None = None,
+        embedder: Embedder | None = None,
+        llm: LanguageModel | None = None,
+        writer: Writer | None = None,
+        config: RecallConfig | None = None,
+        timezone: str | tzinfo | None = None,
+        access: AccessLike = None,
+        on_step: OnStep | None = None,
+    ) -> AnticipatoryMemory:
+        """Store messages and file them.
+
+        Args:
+            messages: In order of arrival.
+            store: Where they are kept; in memory when None.
+            embedder: Static vectors when None.
+            llm: Writes, unless a writer is given; rules write when None.
+            writer: Who writes.
+            config: How questions are recalled.
+            timezone: Zone of times that carry none.
+            access: Who may read which channel.
+            on_step: Told of each saved chunk while filing.
+
+        Raises:
+            MessageError: If a message cannot be read; nothing is stored then.
+            IngestError: If the store failed part-way.
+        """
+        if embedder is None:
+            from tmem_integrations.models.embeddings import StaticEmbedder
+
+            embedder = StaticEmbedder()
+        if writer is None and llm is not None:
+            from tmem_integrations.anticipation.model_writer import ModelWriter
+
+            writer = ModelWriter(llm.name)
+        history = TemporalMemory.from_messages(
+            [], store=store, embedder=embedder, llm=llm, timezone=timezone, access=access
+        )
+        memory = cls(history, writer=writer, config=config, on_step=on_step)
+        memory.add(messages)
+        return memory
+
+    @property
+    def store(self) -> MessageStore:
+        """Where the messages are kept."""
+        return self.history.store
+
+    def add(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
+        """Store messages and file them: new ones continue open scenes, edited ones are filed anew.
+
+        Raises:
+            MessageError: If a message cannot be read; nothing is stored then.
+            IngestError: If the store failed part-way.
+        """
+        stored, read = self._store(messages)
+        self.file(read)
+        return stored
+
+    async def aadd(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
+        """`add` without blocking the event loop while a model writes."""
+        stored, read = self._store(messages)
+        await adrive(file_messages(read, self._desk()), self._seats())
+        return stored
+
+    def file(self, messages: Sequence[Message]) -> None:
+        """File messages that are stored already, and do what an earlier run left to do."""
+        self._run(file_messages(messages, self._desk()))
+
+    def sync(self) -> None:
+        """Bring what is derived in line with the store, whoever wrote to it meanwhile."""
+        present = self.store.ids(Scope())
+        self.forget([one for one in self.ledger.turns if one not in set(present)])
+        found = self.store.get(present)
+        self.file([found[one] for one in present if one in found])
+
+    def delete(self, ids: Collection[str]) -> int:
+        """Remove messages and all that was derived from them; returns how many were there."""
+        n_deleted = self.history.delete(ids)
+        if self.history.associative is not self:
+            self.forget(ids)
+        return n_deleted
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Take back all that was derived from messages; what is left of their scenes is written anew."""
+        known = [one for one in ids if one in self.ledger.turns]
+        if not known:
+            return
+        left = set(touched_messages(self.ledger, known)) - set(known)
+        with self.ledger.saving():
+            retire_messages(self.ledger, known, self.store.get(left))
+        self._run(finish_filing(self._desk()))
+        self._index.tables()  # Vectors of what was taken back go too.
+
+    def query(self, question: str, **filters: Any) -> Query:
+        """Read a question with its filters, as `TemporalMemory.query`."""
+        return self.history.query(question, **filters)
+
+    def retrieve(
+        self, question: str | Query, *, config: RecallConfig | None = None, **filters: Any
+    ) -> Recollection:
+        """Recall what answers a question or matters to it.
+
+        Args:
+            question: Text, or a `Query` that has its filters.
+            config: The recipe for this question; that of the memory when None.
+            **filters: See `Query`.
+
+        Raises:
+            QueryError: If a filter makes no sense.
+            AccessError: If access control is on and nobody asks.
+        """
+        query = question if isinstance(question, Query) else self.query(question, **filters)
+        (vector,) = self.embedder.embed([query.text])
+        return self._recall(query, vector, config or self.config)
+
+    async def aretrieve(
+        self, question: str | Query, *, config: RecallConfig | None = None, **filters: Any
+    ) -> Recollection:
+        """`retrieve` without blocking the event loop."""
+        query = question if isinstance(question, Query) else self.query(question, **filters)
+        (vector,) = await self.embedder.aembed([query.text])
+        return await asyncio.to_thread(self._recall, query, vector, config or self.config)
+
+    def reach(
+        self, question: str, scope: Scope, vector: Vectors | None, most: int
+    ) -> tuple[Reached, ...]:
+        """Messages that share no word with a question, best first: anchors for a forest."""
+        if vector is None:
+            return ()
+        cascade, _, _ = self._cascade(question, scope, vector, self.config)
+        return cascade.reach(most)
+
+    def stats(self) -> dict[str, Any]:
+        """How much was derived, by whom, and what is still to do; JSON values only."""
+        ledger = self.ledger
+        items = Counter(item.kind for item in ledger.items.values())
+        return {
+            "writer": self.writer.name,
+            "associative": "written" if self.writer.anticipates else "weak: rules imagine nothing",
+            "messages": len(ledger.turns),
+            "scenes": len(ledger.scenes),
+            "topics": len(ledger.topics),
+            "items": dict(items),
+            "bridges": sum(bool(i.trigger and i.trigger.bridge) for i in ledger.items.values()),
+            "horizons": sum(len(t.horizons) for t in ledger.scene_triggers.values()),
+            "persona": len(ledger.persona),
+            "undescribed": sum(not scene.is_described for scene in ledger.scenes.values()),
+        }
+
+    def close(self) -> None:
+        """Release the store and what is derived. Closing twice is fine."""
+        self.ledger.close()
+        self.history.close()
+
+    def _store(
+        self, messages: Iterable[Message | Mapping[str, Any]]
+    ) -> tuple[IngestReport, list[Message]]:
+        read = list(
+            {m.id: m for m in read_messages(messages, timezone=self.history.timezone)}.values()
+        )
+        return self.history.add(read), read
+
+    def _recall(self, query: Query, vector: Vectors, config: RecallConfig) -> Recollection:
+        scope = self.history.scope(query)
+        cascade, tables, visible = self._cascade(query.text, scope, vector, config)
+        recalled = cascade.recall() if query.text.strip() else Recalled()
+        ids = [m for hit in recalled.scenes for m in tables.scenes[hit.index].message_ids]
+        ids += [m for hit in recalled.items for m in tables.items[hit.index].message_ids]
+        admitted = {one for one, seen in zip(tables.turn_ids, visible.turns, strict=True) if seen}
+        authors = {a for hit in recalled.scenes for a in tables.scenes[hit.index].authors}
+        facts = {
+            key: fact
+            for key, fact in self.ledger.persona.items()
+            if fact.author in authors and admitted.issuperset(fact.message_ids)
+        }
+        ids += [one for fact in facts.values() for one in fact.message_ids]
+        sources = self.store.get(dict.fromkeys(ids))
+        shown = {one for one, m in sources.items() if scope.admits(m) and self._is_as_filed(m)}
+        scenes = [
+            RecalledScene(scene, tuple(sources[one] for one in scene.message_ids), hit.via)
+            for hit in recalled.scenes
+            if shown.issuperset((scene := tables.scenes[hit.index]).message_ids)
+        ]
+        items = [
+            RecalledItem(item, hit.via)
+            for hit in recalled.items
+            if shown.issuperset((item := tables.items[hit.index]).message_ids)
+        ]
+        facts = {key: fact for key, fact in facts.items() if shown.issuperset(fact.message_ids)}
+        found = write_recollection(
+            query, scenes, items, facts, self.history.counter, config, self.history.timezone
+        )
+        return (
+            found
+            if found.text
+            else Recollection(query, explanation=self._why_empty(query, visible))
+        )
+
+    def _cascade(
+        self, question: str, scope: Scope, vector: Vectors, config: RecallConfig
+    ) -> tuple[Cascade, Tables, Visible]:
+        tables = self._index.tables()
+        visible = self._index.visible(tables, scope)
+        terms = split_terms(without_function_words(question))
+        return Cascade(tables, visible, terms, vector, config), tables, visible
+
+    def _is_as_filed(self, message: Message) -> bool:
+        turn = self.ledger.turns.get(message.id)
+        return turn is not None and turn.fingerprint == fingerprint(message)
+
+    def _why_empty(self, query: Query, visible: Visible) -> str:
+        if not query.text.strip():
+            return "The question is empty."
+        if not visible.turns.any():
+            return "Nothing that was filed is in the scope of the question."
+        return "Nothing that was filed is like the question."
+
+    def _desk(self) -> Desk:
+        return Desk(self.ledger, self.writer, self.store.get, self._on_step)
+
+    def _seats(self) -> Seats:
+        history = self.history
+        return Seats(
+            view=history.store.view(Scope()), scope=Scope(), store=history.store,
+            embedder=self.embedder, llm=history.llm,
+        )  # fmt: skip
+
+    def _run(self, flow: Flow[None]) -> None:
+        drive(flow, self._seats())

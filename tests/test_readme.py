@@ -62,7 +62,9 @@ def test_it_has_code_for_both_frameworks_in_about_ten_lines() -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_code_runs_and_prints(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     llm: Any = MockLLM() if "llama_index" in code else FakeListChatModel(responses=["the 24th"])
-    exec(compile(code, str(README), "exec"), {"llm": llm})
+    names = {"llm": llm}
+    exec(compile(code, str(README), "exec"), names)
+    names["retriever"].close()
     assert capsys.readouterr().out.strip()
 
 

@@ -69,17 +69,23 @@ def demo(
     """
     from tmem_integrations import demo as bundled
     from tmem_integrations.memory import TemporalMemory
+    from tmem_integrations.models.embeddings import StaticEmbedder
 
     if save is not None:
         _save(save)
         return
-    history = bundled.load_history()
     memory = TemporalMemory.from_messages(
-        history, timezone=bundled.TIMEZONE, access=bundled.MEMBERS
+        bundled.load_history(),
+        embedder=StaticEmbedder(),
+        timezone=bundled.TIMEZONE,
+        access=bundled.MEMBERS,
     )
     asked = question or bundled.QUESTION
-    forest = memory.retrieve(asked, asking_user=asker, max_messages=_N_MESSAGES)
-    flat = flat_search(memory, asked, asker)
+    try:
+        forest = memory.retrieve(asked, asking_user=asker, max_messages=_N_MESSAGES)
+        flat = flat_search(memory, asked, asker)
+    finally:
+        memory.close()
     if as_json:
         print_json(
             {

@@ -23,7 +23,7 @@ LAYERS = (
     {"stages"},
     {"judges", "visual"},
     {"retrieval"},
-    {"pipeline", "drivers", "periods", "forgetting"},
+    {"pipeline", "drivers", "periods", "forgetting", "forgetting"},
     {"memory"},
     {"anticipation"},
     {"bridges"},

@@ -32,7 +32,7 @@ _UNIT = r"(?P<unit>day|week|month|quarter|year)"
 _AHEAD = timedelta(days=31)
 _SAID = re.compile(
     r"\b(?:said|says?|wrote|writes?|posted|mention(?:ed|s)?|discuss(?:ed|ion|ions)?|talk(?:ed|s)?|ask(?:ed|s)?"
-    r"|announced?|announcements?|decide[ds]?|decisions?|agreed?|agreements?|told|tell|messages?|chat(?:ted)?"
+    r"|announced?|announcements?|decide[ds]?|decisions?|agreed?|agreements?|told|messages?|chat(?:ted)?"
     r"|conversations?|repl(?:y|ied|ies)|answer(?:ed)?|reported|suggest(?:ed)?|propos(?:ed|als?)"
     r"|confirm(?:ed)?|shared?|topics?)\b",
     re.IGNORECASE,

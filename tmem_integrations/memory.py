@@ -9,7 +9,7 @@ import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import IngestError, MessageError, QueryError
+from tmem_integrations.forgetting import Forgotten, Selector
 from tmem_integrations.judges.model import Prompts, ceilings_of, model_panel
 from tmem_integrations.judges.panel import RULES, Panel
 from tmem_integrations.judges.reranking import RerankedGate
@@ -171,6 +172,39 @@ class TemporalMemory:
         if self.verdicts is not None:
             self.verdicts.forget(ids)
         return n_deleted
+
+    def forget(
+        self,
+        *,
+        ids: str | Collection[str] | None = None,
+        authors: str | Collection[str] | None = None,
+        channels: str | Collection[str] | None = None,
+        before: datetime | str | float | None = None,
+        dry_run: bool = False,
+    ) -> Forgotten:
+        """Remove messages for good: text, vector, every index, and what a model said about them.
+
+        Conditions must all hold; a repeated one means any of its values. What others wrote about a
+        message, such as a quote of it, is theirs and stays.
+
+        Args:
+            ids: These messages.
+            authors: Of these authors, by id or by the name they wrote under.
+            channels: In these channels.
+            before: Sent before then; a time without zone is in the memory's zone.
+            dry_run: Only say what would go.
+
+        Raises:
+            QueryError: If there is no condition, or one is empty.
+            StoreError: If the database fails; running it again removes the rest.
+        """
+        selector = Selector.create(
+            ids=ids, authors=authors, channels=channels, before=before, timezone=self.timezone
+        )
+        found = selector.select(self.store)
+        if not dry_run:
+            self.delete(found)
+        return Forgotten(found, len(self.store), not dry_run)
 
     def query(self, question: str, **filters: Any) -> Query:
         """Read a question with its filters; times without zone are in the memory's zone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -10,9 +10,10 @@ from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note
 from tmem_integrations.cli.sources import open_store
 from tmem_integrations.errors import QueryError
-from tmem_integrations.messages import Query, Scope
 
 if TYPE_CHECKING:
+    from tmem_integrations.forgetting import Forgotten
+    from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.messages import Message
     from tmem_integrations.stores.chroma import ChromaStore
 
@@ -54,61 +55,57 @@ def forget(
     """
     if not (ids or authors or channels or before):
         raise QueryError("Say what to forget: --id, --author, --channel or --before.")
-    query = Query.create(
-        "",
-        authors=authors or None,
-        channels=channels or None,
-        before=before,
-        timezone=timezone or "UTC",
+    conditions = Conditions(
+        ids=ids or None, authors=authors or None, channels=channels or None, before=before
     )
     with open_store(folder, read_only=True) as store:
-        n_messages = len(store)
-        found = _select(store, ids, Scope(query))
-    if yes and found:
+        done = _memory(store, timezone).forget(**conditions, dry_run=True)
+        shown = list(store.get(done.ids[:_N_EXAMPLES]).values())
+    if yes and done.ids:
         with open_store(folder, read_only=False) as store:
-            _delete(store, [message.id for message in found])
-            n_messages = len(store)
+            done = _memory(store, timezone).forget(**conditions)
+            store.scrub()
     if as_json:
         print_json(
             {
-                "matched": [message.id for message in found],
-                "forgotten": len(found) if yes else 0,
-                "messages": n_messages,
+                "matched": list(done.ids),
+                "forgotten": len(done.ids) if done.done else 0,
+                "messages": done.n_left,
             }
         )
     else:
-        _print_report(found, n_messages, yes)
-    if not found:
+        _print_report(done, shown)
+    if not done.ids:
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _delete(store: ChromaStore, ids: list[str]) -> None:
-    """Take out messages and what a model said of them, also from the files."""
-    from tmem_integrations.memory import verdict_cache_of
+class Conditions(TypedDict):
+    """What `TemporalMemory.forget` takes."""
 
-    store.delete(ids)
-    verdicts = verdict_cache_of(store)
-    if verdicts is not None:
-        verdicts.forget(ids)
-    store.scrub()
+    ids: list[str] | None
+    authors: list[str] | None
+    channels: list[str] | None
+    before: str | None
 
 
-def _select(store: ChromaStore, ids: list[str] | None, scope: Scope) -> list[Message]:
-    known = store.get(ids if ids else store.ids(scope))
-    return [message for message in known.values() if scope.admits(message)]
+def _memory(store: ChromaStore, timezone: str | None) -> TemporalMemory:
+    from tmem_integrations.memory import TemporalMemory
+
+    return TemporalMemory(store, timezone=timezone or "UTC")
 
 
-def _print_report(found: list[Message], n_messages: int, done: bool) -> None:
+def _print_report(done: Forgotten, shown: list[Message]) -> None:
     from tmem_integrations.visual.terminal import safe_text
 
+    found, n_messages = done.ids, done.n_left
     if not found:
         print_note(f"No message meets the conditions; all {n_messages} stay.")
         return
-    if done:
+    if done.done:
         print(f"Forgot {len(found)} messages; {n_messages} are left.")
         return
     print(f"Would forget {len(found)} of {n_messages} messages:")
-    for message in found[:_N_EXAMPLES]:
+    for message in shown:
         print(
             safe_text(f"  {message.id}  {message.sent_at:%Y-%m-%d}  {message.author or 'unknown'}")
         )

@@ -177,6 +177,14 @@ class VerdictCache:
                 ).rowcount
         return n_forgotten
 
+    def message_ids(self) -> frozenset[str]:
+        """Ids of all messages that something is kept about."""
+        if self._is_empty:
+            return frozenset()
+        with self._connection() as connection:
+            rows = connection.execute("SELECT DISTINCT message_id FROM judged").fetchall()
+        return frozenset(row[0] for row in rows)
+
     def clear(self) -> None:
         """Take out everything."""
         if self._is_empty:

@@ -16,7 +16,7 @@ PACKAGE = Path(tmem_integrations.__file__).parent
 LAYERS = (
     {"errors"},
     {"messages", "config"},
-    {"protocols", "trace", "text", "dates"},
+    {"protocols", "trace", "text", "dates", "hostile"},
     {"access", "prompts"},
     {"requests", "models"},
     {"linking", "stores"},

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any
 
+from tmem_integrations.hostile import flags_of
 from tmem_integrations.messages import Query
 from tmem_integrations.stages.evidence import Evidence
 from tmem_integrations.stages.forest import Forest
@@ -60,6 +61,7 @@ class Retrieval:
                 "label": node.label.value,
                 "author": node.message.author,
                 "sent_at": node.message.sent_at.isoformat(),
+                "flags": list(flags_of(node.message.text)),
             }
             for index, node in enumerate(self.forest)
         ]

@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tmem_integrations.anticipation.memory import AnticipatoryMemory
+    from tmem_integrations.anticipatory import AnticipatoryRetriever
     from tmem_integrations.config import PAPER, ForestConfig
     from tmem_integrations.errors import TmemError
     from tmem_integrations.memory import TemporalMemory
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 # Imported when first used: `import tmem_integrations` alone loads no framework and no numpy.
 _HOMES = {
     "PAPER": "config",
+    "AnticipatoryMemory": "anticipation.memory",
+    "AnticipatoryRetriever": "anticipatory",
     "ForestConfig": "config",
     "Message": "messages",
     "Query": "messages",
@@ -27,6 +31,8 @@ _HOMES = {
 
 __all__ = [
     "PAPER",
+    "AnticipatoryMemory",
+    "AnticipatoryRetriever",
     "ForestConfig",
     "Message",
     "Query",

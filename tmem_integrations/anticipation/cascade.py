@@ -208,14 +208,15 @@ class Cascade:
         """Items whose best trigger view is like the question: a missing view is no view.
 
         Args:
-            written: Only by views that a model imagined: a bridge.
+            written: Only by what a model wrote.
         """
         tables, config = self._tables, self._config
         if self._vector is None or not config.item_triggers or not len(tables.items):
             return ()
         usable = self._visible.items & self._usable_items()
         if written:
-            usable = usable & np.isfinite(tables.item_views[1][:, 0])
+            by_rule = [i.trigger is None or i.trigger.by_rule for i in tables.items]
+            usable = usable & ~np.array(by_rule, np.bool_)
         views = np.stack(
             [
                 _likeness(view, self._vector, usable, centred=config.centred)

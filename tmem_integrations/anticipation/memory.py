@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
 from tmem_integrations.access import AccessLike
 from tmem_integrations.anticipation.cascade import Cascade, Recalled
+from tmem_integrations.anticipation.estimate import rehearse
 from tmem_integrations.anticipation.index import Index, Tables, Visible
 from tmem_integrations.anticipation.ingest import Desk, OnStep, file_messages, finish_filing
 from tmem_integrations.anticipation.ledger import FILE, Ledger, fingerprint
@@ -28,6 +30,7 @@ from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query, Scope, read_messages
+from tmem_integrations.models.budget import Estimate
 from tmem_integrations.protocols import (
     Embedder,
     IngestReport,
@@ -144,12 +147,12 @@ class AnticipatoryMemory:
     async def aadd(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """`add` without blocking the event loop while a model writes."""
         stored, read = self._store(messages)
-        await adrive(file_messages(read, self._desk()), self._seats())
+        await adrive(file_messages(self._with_unfiled(read), self._desk()), self._seats())
         return stored
 
     def file(self, messages: Sequence[Message]) -> None:
         """File messages that are stored already, and do what an earlier run left to do."""
-        self._run(file_messages(messages, self._desk()))
+        self._run(file_messages(self._with_unfiled(messages), self._desk()))
 
     def sync(self) -> None:
         """Bring what is derived in line with the store, whoever wrote to it meanwhile."""
@@ -215,6 +218,17 @@ class AnticipatoryMemory:
         cascade, _, _ = self._cascade(question, scope, vector, self.config)
         return cascade.reach(most)
 
+    def estimate(self, messages: Iterable[Message | Mapping[str, Any]]) -> Estimate:
+        """What a model would be asked to write about new messages, before it is: see `estimate`.
+
+        Args:
+            messages: As for `add`; nothing is stored.
+        """
+        read = read_messages(messages, timezone=self.history.timezone)
+        flow, rehearsal = rehearse(read, self.history.counter, self.writer.name)
+        drive(flow, replace(self._seats(), llm=None))
+        return rehearsal.estimate
+
     def stats(self) -> dict[str, Any]:
         """How much was derived, by whom, and what is still to do; JSON values only."""
         ledger = self.ledger
@@ -229,6 +243,7 @@ class AnticipatoryMemory:
             "bridges": sum(bool(i.trigger and i.trigger.bridge) for i in ledger.items.values()),
             "horizons": sum(len(t.horizons) for t in ledger.scene_triggers.values()),
             "persona": len(ledger.persona),
+            "model": self._spent(),
             "undescribed": sum(not scene.is_described for scene in ledger.scenes.values()),
         }
 
@@ -244,6 +259,13 @@ class AnticipatoryMemory:
             {m.id: m for m in read_messages(messages, timezone=self.history.timezone)}.values()
         )
         return self.history.add(read), read
+
+    def _with_unfiled(self, messages: Sequence[Message]) -> list[Message]:
+        """These messages and those that an earlier run stored and was stopped before it filed them."""
+        known = {message.id for message in messages} | self.ledger.turns.keys()
+        missing = [one for one in self.store.ids(Scope()) if one not in known]
+        found = self.store.get(missing)
+        return [*(found[one] for one in missing if one in found), *messages]
 
     def _recall(self, query: Query, vector: Vectors, config: RecallConfig) -> Recollection:
         scope = self.history.scope(query)
@@ -292,6 +314,18 @@ class AnticipatoryMemory:
     def _is_as_filed(self, message: Message) -> bool:
         turn = self.ledger.turns.get(message.id)
         return turn is not None and turn.fingerprint == fingerprint(message)
+
+    def _spent(self) -> dict[str, Any] | None:
+        """Calls and tokens of this writer since it was made; None where no model writes."""
+        budget = getattr(self.writer, "budget", None)
+        if budget is None:
+            return None
+        return {
+            "calls": budget.n_calls,
+            "input_tokens": budget.input_tokens,
+            "output_tokens": budget.output_tokens,
+            "failures": dict(getattr(self.writer, "failures", {})),
+        }
 
     def _why_empty(self, query: Query, visible: Visible) -> str:
         if not query.text.strip():

@@ -15,6 +15,7 @@ from tmem_integrations.anticipation.replies import (
     read_scene_trigger,
     read_traits,
 )
+from tmem_integrations.anticipation.rule_writer import RuleWriter
 from tmem_integrations.anticipation.scenes import Scene
 from tmem_integrations.anticipation.topics import Topic
 from tmem_integrations.anticipation.triggers import ItemTrigger, SceneTrigger
@@ -109,9 +110,11 @@ class ModelWriter:
         for (number, _), answer in zip(windows, answers, strict=True):
             known = starts[number]
             starts[number] = None if known is None or answer is None else (*known, *answer)
+        # Turns that are in no scene would be found by nothing: rules cut what the model did not.
+        by_rule = yield from RuleWriter().find_starts(streams)
         return tuple(
-            None if own is None else _bounded(own, s)
-            for own, s in zip(starts, streams, strict=True)
+            rule if own is None else _bounded(own, stream)
+            for own, rule, stream in zip(starts, by_rule, streams, strict=True)
         )
 
     def describe(self, scenes: Sequence[Transcript]) -> Flow[tuple[Description | None, ...]]:

@@ -113,7 +113,7 @@ class RuleWriter:
     def file_items(self, items: Sequence[Item]) -> Flow[tuple[ItemTrigger | None, ...]]:
         """Entity: the item's own keywords, since no resource at hand knows what is above them."""
         yield from ()
-        return tuple(ItemTrigger(concept=" ".join(keywords([i.text], 4))) for i in items)
+        return tuple(ItemTrigger(" ".join(keywords([i.text], 4)), by_rule=True) for i in items)
 
     def anticipate(self, scenes: Sequence[Transcript]) -> Flow[tuple[SceneTrigger | None, ...]]:
         """Nothing: rules imagine no situations."""

@@ -21,11 +21,13 @@ class ItemTrigger:
         concept: Superordinate concept: "pets" for a fact about a cat; empty when there is none.
         bridge: A situation in which the fact would matter; empty when nobody imagined one.
         rationale: Why it would, in one clause.
+        by_rule: The concept is made of the item's own words: nobody looked for what is above them.
     """
 
     concept: str = ""
     bridge: str = ""
     rationale: str = ""
+    by_rule: bool = False
 
     @property
     def views(self) -> tuple[str, str, str]:

@@ -178,6 +178,16 @@ def test_a_reader_beside_a_writer_in_one_process_sees_its_writes(folder):
         assert (found(reader, "word0"), len(reader)) == ([], 2)
 
 
+def test_a_view_shows_nothing_that_another_process_deleted_since(folder):
+    with ChromaStore.open(folder) as store:
+        store.upsert([said("m1", "one"), said("m2", "two")])
+    with ChromaStore.open(folder, read_only=True) as reader:
+        view = reader.view(Scope())
+        rows = view.rows_of(["m1", "m2"])
+        write_elsewhere(folder, "store.delete(['m1'])")
+        assert view.load(rows) == (None, said("m2", "two"))
+
+
 # Models and dimensions
 
 

@@ -136,6 +136,14 @@ def test_a_view_made_before_a_deletion_does_not_show_the_message(store):
     assert len(view.search("salary").rows) == 0
 
 
+def test_a_view_made_before_an_edit_shows_the_new_text(store):
+    store.upsert([said("m1", "one")])
+    view = store.view(Scope())
+    rows = view.rows_of(["m1"])
+    store.upsert([said("m1", "uno")])
+    assert view.load(rows) == (said("m1", "uno"),)
+
+
 def test_a_view_does_not_show_a_message_that_was_edited_out_of_its_scope(store):
     store.upsert([said("m1", "plan", channel="ops")])
     view = store.view(Scope(Query.create("", channels="ops")))

@@ -48,6 +48,8 @@ def _compare(row: Row, legs: Legs) -> Iterator[str]:
         yield f"Message {message.id!r} has another time on the timeline."
     if legs.timeline.partition_code(partition_of(message)) != columns.partition[slot]:
         yield f"Message {message.id!r} is in another partition on the timeline."
+    if legs.messages([message.id]) != {message.id: message}:
+        yield f"Message {message.id!r} is not shown as it is stored."
     terms = legs.terms(row)
     if legs.lexical.lengths(np.array([slot]))[0] != len(terms):
         yield f"Message {message.id!r} has other words in the lexical index."

@@ -153,8 +153,7 @@ class IndexedStore:
     def get(self, ids: Iterable[str]) -> dict[str, Message]:
         """Messages by id; unknown ids are left out."""
         self._refresh()
-        legs = self._replica.legs
-        return self.load_messages([one for one in dict.fromkeys(ids) if one in legs])
+        return self._replica.legs.messages(ids)
 
     def ids(self, scope: Scope) -> list[str]:
         """Ids of all messages that `scope` admits."""
@@ -210,12 +209,9 @@ class IndexedStore:
             return tuple(find_problems(self._table, self._replica.manifest, self._replica.legs))
 
     def load_messages(self, ids: Sequence[str]) -> dict[str, Message]:
-        """Messages by id, as they are now in the database; unknown ids are left out."""
-        self._require_open()
-        found: dict[str, Message] = {}
-        for batch in _batches(ids, self._table.batch_size):
-            found.update((key, row.message) for key, row in self._table.read(batch).items())
-        return found
+        """Messages by id, as they are now; unknown ids are left out."""
+        self._refresh()
+        return self._replica.legs.messages(ids)
 
     def load_vectors(self, ids: Sequence[str]) -> Vectors | None:
         """(n, d) vectors, zero where one is missing; None when the store keeps none."""

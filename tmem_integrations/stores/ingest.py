@@ -30,14 +30,13 @@ def write_batch(
     Raises:
         StoreError: If the table fails; the legs follow what it holds then.
     """
-    known = [message.id for message in messages if message.id in replica.legs]
-    stored = table.read(known)
-    kept = {} if vectors is None else table.read_vectors(known)
+    stored = replica.legs.messages(message.id for message in messages)
+    kept = {} if vectors is None else table.read_vectors(list(stored))
     changed = []
     for index, message in enumerate(messages):
         old = stored.get(message.id)
         new_vector = None if vectors is None else vectors[index]
-        if old is None or old.message != message or _differs(new_vector, kept.get(message.id)):
+        if old is None or old != message or _differs(new_vector, kept.get(message.id)):
             changed.append(index)
     if not changed:
         return IngestReport(unchanged=len(messages))

@@ -1,14 +1,14 @@
-"""The legs a history is searched with: words and timeline, kept in step."""
+"""The legs a history is searched with, words and timeline, and its messages, kept in step."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Scope
+from tmem_integrations.messages import Message, Scope
 from tmem_integrations.stores.lexical import LexicalIndex
 from tmem_integrations.stores.rows import Row
 from tmem_integrations.stores.timeline import Timeline
@@ -16,7 +16,7 @@ from tmem_integrations.text import index_text, split_terms
 
 
 class Legs:
-    """Which messages there are, and how they are found.
+    """Which messages there are, what they say, and how they are found.
 
     Args:
         language: How words are split and conflated, see `text.split_terms`.
@@ -27,9 +27,11 @@ class Legs:
         self.timeline = Timeline()
         self.lexical = LexicalIndex()
         self._ids: list[str] = []
+        # By slot. Reading a few hundred from a database would cost more than all the rest of a question.
+        self._messages: list[Message | None] = []
         self._slots: dict[str, int] = {}
         self._next_arrival = 0
-        # A mask must not fall between the removal of an edited message and its return.
+        # Nobody may look between the removal of an edited message and its return.
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -62,6 +64,13 @@ class Legs:
         """Id of the message each slot was given to."""
         return [self._ids[slot] for slot in slots.tolist()]
 
+    def messages(self, ids: Iterable[str]) -> dict[str, Message]:
+        """Messages by id, as they are now; unknown ids are left out."""
+        with self._lock:
+            slots = [(one, self._slots.get(one)) for one in ids]
+            held = [(one, self._messages[slot]) for one, slot in slots if slot is not None]
+        return {one: message for one, message in held if message is not None}
+
     def put(self, rows: Sequence[Row]) -> None:
         """Add messages or replace those with the same id.
 
@@ -75,6 +84,7 @@ class Legs:
             self.lexical.add(slots, terms)
             for slot, row in zip(slots, rows, strict=True):
                 self._ids.append(row.message.id)
+                self._messages.append(row.message)
                 self._slots[row.message.id] = slot
                 self._next_arrival = max(self._next_arrival, row.arrival + 1)
 
@@ -98,3 +108,5 @@ class Legs:
         if slots:
             self.timeline.remove(slots)
             self.lexical.remove(slots)
+            for slot in slots:
+                self._messages[slot] = None

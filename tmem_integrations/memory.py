@@ -168,6 +168,10 @@ class TemporalMemory:
         if isinstance(ids, str):
             raise MessageError(f"delete needs several ids, got the text {ids!r}; pass [{ids!r}].")
         ids = list(ids)
+        # Before the messages, so that a crash in between leaves nothing that is found by them alone; and
+        # after, since a question may have asked about them meanwhile.
+        if self.verdicts is not None:
+            self.verdicts.forget(ids)
         n_deleted = self.store.delete(ids)
         if self.verdicts is not None:
             self.verdicts.forget(ids)

@@ -65,7 +65,12 @@ def chat_openai(server, **settings):
 def openai_like(server, **settings):
     module = pytest.importorskip("llama_index.llms.openai_like")
     settings = {"model": "any", "api_key": "none", "max_retries": 0, "timeout": 10} | settings
-    return module.OpenAILike(api_base=server.base_url, is_chat_model=True, **settings)
+    return module.OpenAILike(
+        api_base=server.base_url,
+        is_chat_model=True,
+        http_client=server.http_client(),
+        **settings,
+    )
 
 
 MODELS = [chat_openai, openai_like]

@@ -8,9 +8,11 @@ import importlib.util
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from langchain_openai import ChatOpenAI
 
+from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.models.failures import reply_from_error
 from tmem_integrations.models.replies import read_gate, read_relations
 from tmem_integrations.prompts.gate import GateCandidate, GatePrompt, gate_schema
@@ -120,17 +122,43 @@ def test_a_prompt_too_long_for_the_model_is_a_failure_of_the_content(service):
     assert reply_from_error(caught.value).failure == "content"
 
 
-def test_llama_index_gets_the_same_form(service):
-    openai_like = pytest.importorskip("llama_index.llms.openai_like")
+@pytest.fixture
+def openai_like(service):
+    """LlamaIndex's client; its HTTP client is closed here, since it leaves that to the garbage."""
+    module = pytest.importorskip("llama_index.llms.openai_like")
+    with httpx.Client() as client:
+        yield module.OpenAILike(
+            model="local",
+            api_base=service,
+            api_key="none",
+            is_chat_model=True,
+            should_use_structured_outputs=True,
+            max_tokens=300,
+            temperature=0,
+            max_retries=0,
+            timeout=120,
+            http_client=client,
+        )
+
+
+def test_llama_index_gets_the_same_form(openai_like):
     wanted = {"type": "json_schema", "json_schema": {"name": "evidence", "schema": gate_schema(4)}}
-    llm = openai_like.OpenAILike(
-        model="local",
-        api_base=service,
-        api_key="none",
-        is_chat_model=True,
-        max_tokens=300,
-        temperature=0,
-        additional_kwargs={"response_format": wanted},
-    )
-    answer = llm.complete(GatePrompt().render("When do we launch?", chat("c")))
+    prompt = GatePrompt().render("When do we launch?", chat("c"))
+    answer = openai_like.complete(prompt, response_format=wanted)
     assert '"selected"' in answer.text
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+def test_a_question_goes_the_whole_way_with_a_model_in_both_seats(service, framework, request):
+    llm = model(service) if framework == "langchain" else request.getfixturevalue("openai_like")
+    history = [
+        {"id": f"m{i}", "text": text, "timestamp": f"2026-03-02T09:0{i}:00Z", "author": "Ann"}
+        for i, text in enumerate(TEXTS)
+    ]
+    retriever = TemporalForestRetriever.from_messages(
+        history, llm=llm, embeddings=False, max_llm_calls=4, on_model_failure="degrade"
+    )
+    (document,) = retriever.invoke("When do we launch?")
+    assert document.metadata["message_ids"]
+    assert 1 <= document.metadata["llm_calls"] <= 4
+    assert document.metadata["llm_tokens"]["input"] > 0

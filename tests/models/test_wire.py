@@ -213,7 +213,12 @@ async def test_slow_calls_wait_side_by_side(server):
 def test_llama_index_reads_the_same_service(server):
     openai_like = pytest.importorskip("llama_index.llms.openai_like")
     llm = openai_like.OpenAILike(
-        model="any", api_base=server.base_url, api_key="none", is_chat_model=True, max_retries=0
+        model="any",
+        api_base=server.base_url,
+        api_key="none",
+        is_chat_model=True,
+        max_retries=0,
+        http_client=server.http_client(),
     )
     assert read_gate(llm.complete("x").text, ["c1"]) == read_gate(ANSWER, ["c1"])
     assert "".join(piece.delta or "" for piece in llm.stream_complete("x")) == ANSWER

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx
+
 MODEL = "loopback-1"
 _PIECE = 7  # characters of one streamed delta: small, so that clients must join
 
@@ -172,6 +174,7 @@ class OpenAIServer:
         self._api_key = api_key
         self._script: deque[Behaviour] = deque()
         self._in_flight = 0
+        self._clients: list[httpx.Client] = []
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"service": self})
         self._http = _Http(("127.0.0.1", 0), handler)
@@ -184,6 +187,11 @@ class OpenAIServer:
         """What clients take as base_url."""
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
+    def http_client(self) -> httpx.Client:
+        """A client that is closed with the server, for libraries that leave theirs to the garbage."""
+        self._clients.append(httpx.Client())
+        return self._clients[-1]
+
     def script(self, *behaviours: Behaviour) -> None:
         """Behave like this for the next calls, one each."""
         self._script.extend(behaviours)
@@ -193,6 +201,8 @@ class OpenAIServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for client in self._clients:
+            client.close()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import DBSCAN
 
 from tmem_integrations.config import EpisodeConfig
 from tmem_integrations.errors import ConfigError
@@ -114,3 +115,37 @@ def test_without_a_measured_pace_the_settings_hold():
 def test_a_measured_radius_stays_between_a_minute_and_a_month():
     assert pace_episodes(EpisodeConfig(), 0.0).radius == timedelta(minutes=1)
     assert pace_episodes(EpisodeConfig(), 1e9).radius == timedelta(days=30)
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=30),
+    st.integers(1, 6),
+    st.integers(1, 4),
+)
+def test_clusters_are_those_of_a_general_dbscan(minutes, radius, min_anchors):
+    at = np.array(sorted(minutes), dtype=np.float64) * 60
+    labels = DBSCAN(eps=radius * 60, min_samples=min_anchors).fit_predict(at.reshape(-1, 1))
+    config = EpisodeConfig(
+        radius=timedelta(minutes=radius),
+        min_anchors=min_anchors,
+        density=1e-9,
+        padding=timedelta(0),
+    )
+    found = find_episodes(np.arange(len(at)), at, [("none", "")] * len(at), config)
+    expected = [np.flatnonzero(labels == label).tolist() for label in range(labels.max() + 1)]
+    # Windows that touch are merged; without padding only clusters that share an instant do.
+    kept = sorted(anchor for e in found.kept for anchor in e.anchors)
+    assert kept == np.flatnonzero(labels >= 0).tolist()
+    assert all(any(set(one) <= set(e.anchors) for e in found.kept) for one in expected)
+    assert len(found.kept) == len(merged(expected, at))
+
+
+def merged(clusters, at):
+    """Clusters, those that share an instant as one."""
+    joined = []
+    for cluster in clusters:
+        if joined and at[cluster[0]] <= at[joined[-1][-1]]:
+            joined[-1] = joined[-1] + cluster
+        else:
+            joined.append(cluster)
+    return joined

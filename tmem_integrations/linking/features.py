@@ -9,12 +9,13 @@ particular word of a particular channel.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import permutations
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from tmem_integrations.linking.context import Context
 from tmem_integrations.linking.cues import CUES
@@ -80,7 +81,7 @@ def _people(utterances: Sequence[Utterance], readings: Sequence[Reading]) -> Gri
     """Who speaks to whom."""
     speakers = [frozenset([u.speaker]) if u.speaker else frozenset() for u in utterances]
     addressed = [r.addressed for r in readings]
-    both = _incidence([*speakers, *addressed])
+    both = _incidence([*speakers, *addressed]).toarray()
     by, to = both[: len(speakers)], both[len(speakers) :]
     same, audience = by @ by.T, np.minimum(to @ to.T, 1)
     speaks_to = np.minimum(to @ by.T, 1)
@@ -180,25 +181,28 @@ def _forms(readings: Sequence[Reading]) -> Grid:
 
 
 def _incidence(
-    sets: Sequence[Collection[Hashable]], weight: Callable[[str], float] | None = None
-) -> FloatArray:
+    sets: Sequence[frozenset[Hashable]], weight: Callable[[str], float] | None = None
+) -> csr_matrix:
     """Weighted incidence, shape (messages, distinct members).
 
     Each member enters as the root of its weight, so that products sum whole weights.
     """
     index: dict[Hashable, int] = {}
     columns = [index.setdefault(member, len(index)) for members in sets for member in members]
+    at = np.array(columns, dtype=np.intp)
     rows = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
-    matrix = np.zeros((len(sets), max(len(index), 1)))
-    matrix[rows, np.array(columns, dtype=np.intp)] = 1.0
+    roots = np.ones(max(len(index), 1))
     if weight is not None and index:
-        matrix *= np.sqrt([weight(str(member)) for member in index])
+        roots = np.sqrt([weight(str(member)) for member in index])
+    # Sparse: a dense product goes to several threads, which costs more than the product itself.
+    matrix = csr_matrix((roots[at], (rows, at)), shape=(len(sets), len(roots)))
+    matrix.sort_indices()
     return matrix
 
 
-def _overlap(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _overlap(matrix: csr_matrix) -> tuple[FloatArray, FloatArray]:
     """Shared weight of each pair, and each message's own weight."""
-    shared = np.asarray(matrix @ matrix.T)
+    shared = np.asarray((matrix @ matrix.T).toarray())
     return shared, np.diagonal(shared).copy()
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import numpy as np
-from sklearn.cluster import DBSCAN
 
 from tmem_integrations.config import EpisodeConfig, require
 from tmem_integrations.protocols import Partition, Rows, Scores
@@ -129,16 +128,27 @@ def find_episodes(
 
 
 def _clusters(members: list[int], times: Scores, config: EpisodeConfig) -> Iterator[list[int]]:
-    """Members of each DBSCAN cluster, clusters and members in order of time; noise is left out."""
-    at = times[members]
-    # A tree, since brute force spends 50 ms on starting threads. Relative to the first: seconds since
-    # 1970 would leave less precision for small radii.
-    dbscan = DBSCAN(
-        eps=config.radius.total_seconds(), min_samples=config.min_anchors, algorithm="kd_tree"
-    )
-    labels = dbscan.fit_predict((at - at[0]).reshape(-1, 1))
-    for label in range(int(labels.max()) + 1):
-        yield [member for member, own in zip(members, labels, strict=True) if own == label]
+    """Members of each DBSCAN cluster, clusters and members in order of time; noise is left out.
+
+    On one axis a cluster is a chain of core points, each within ε of the next, with all that lies within
+    ε of its ends. Sorted times give that at once, where a general DBSCAN takes milliseconds.
+
+    Args:
+        members: Indices of anchors, in order of time.
+    """
+    # Relative to the first: seconds since 1970 would leave less precision for small radii.
+    at = times[members] - times[members[0]]
+    reach = config.radius.total_seconds()
+    left = np.searchsorted(at, at - reach, side="left")
+    right = np.searchsorted(at, at + reach, side="right")
+    cores = np.flatnonzero(right - left >= config.min_anchors)
+    breaks = np.flatnonzero(np.diff(at[cores]) > reach) + 1
+    end = 0
+    for chain in np.split(cores, breaks):
+        if len(chain):
+            # What lies between two clusters goes to the earlier one.
+            start, end = max(int(left[chain[0]]), end), int(right[chain[-1]])
+            yield members[start:end]
 
 
 def _is_dense(times: Scores, config: EpisodeConfig) -> bool:

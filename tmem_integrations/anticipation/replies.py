@@ -37,11 +37,13 @@ def read_boundaries(text: str, n: int) -> tuple[int, ...] | None:
         >>> read_boundaries('{"starts": []}', 4), read_boundaries("Sure!", 4)
         ((), None)
     """
-    records = find_records(text, containers=("starts",), keys=("id",))
-    if records is None:
+    found = find_records(text, containers=("starts",), keys=("id",))
+    if found is None:
         return None
     at = _Positions("m", n)
-    named = [one.get("id") if isinstance(one, dict) else one for one in records]
+    named = [one.get("id") if isinstance(one, dict) else one for one in found]
+    if found and not any(named):
+        return None
     return tuple(sorted({i for one in named if (i := at(one)) is not None}))
 
 
@@ -150,11 +152,14 @@ def _records(text: str, container: str, keys: Sequence[str]) -> list[Mapping[str
     found = find_records(text, containers=(container,), keys=keys)
     if found is None:
         return None
-    return [
+    records: list[Mapping[str, Any]] = [
         {plain(str(key)): value for key, value in record.items()}
         for record in found
         if isinstance(record, dict)
     ]
+    # An object of other keys is some other answer.
+    usable = not found or any(key in record for record in records for key in keys)
+    return records if usable else None
 
 
 class _Positions:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tmem_integrations.config import require
 from tmem_integrations.messages import Message
+from tmem_integrations.models.embeddings import unit_rows
 from tmem_integrations.protocols import Scores, Vectors
 
 
@@ -148,16 +149,15 @@ def cut_scenes(
 
 
 def _likeness(messages: Sequence[Message], vectors: Vectors, config: SceneConfig) -> Scores:
-    """(n,) cosine of the turns before and after each position; 1 at the first."""
-    centred = vectors - vectors.mean(axis=0)
+    """(n,) mean cosine of each turn before with each turn after a position; 1 at the first."""
+    centred = unit_rows(vectors - vectors.mean(axis=0))
     sums = np.vstack([np.zeros(centred.shape[1]), np.cumsum(centred, axis=0, dtype=np.float64)])
     n = len(messages)
     likeness = np.ones(n)
     for i in range(1, n):
         low, high = max(0, i - config.block), min(n, i + config.block)
         before, after = sums[i] - sums[low], sums[high] - sums[i]
-        scale = float(np.linalg.norm(before) * np.linalg.norm(after))
-        likeness[i] = float(before @ after) / scale if scale > 0 else 0.0
+        likeness[i] = float(before @ after) / ((i - low) * (high - i))
         old = {m.author for m in messages[low:i]}
         if old.isdisjoint(m.author for m in messages[i:high]):
             likeness[i] -= config.new_speakers
@@ -166,8 +166,11 @@ def _likeness(messages: Sequence[Message], vectors: Vectors, config: SceneConfig
 
 def _depths(likeness: Scores) -> NDArray[np.float64]:
     """How far each dip lies below the hills beside it; 0 where there is no dip."""
-    depth = np.zeros(len(likeness))
-    for i in range(1, len(likeness)):
+    n = len(likeness)
+    depth = np.zeros(n)
+    for i in range(1, n):
+        if likeness[i] > likeness[i - 1] or (i + 1 < n and likeness[i] > likeness[i + 1]):
+            continue  # On a slope: the dip is beside it.
         left = right = i
         while left > 1 and likeness[left - 1] >= likeness[left]:
             left -= 1

@@ -28,6 +28,7 @@ from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.periods import bounds, explain_period, period_of, within
 from tmem_integrations.pipeline import Retrieval, answer_question
 from tmem_integrations.protocols import (
+    Associative,
     Embedder,
     IngestReport,
     LanguageModel,
@@ -60,6 +61,7 @@ class TemporalMemory:
         prompts: What the model is asked.
         reranker: Bounds the evidence to the best of what the gate keeps.
         counter: Counts tokens for the budget.
+        associative: Finds what shares no word with a question; told of every write.
 
     Raises:
         MessageError: If `timezone` is no zone.
@@ -80,6 +82,7 @@ class TemporalMemory:
         prompts: Prompts | None = None,
         reranker: Reranker | None = None,
         counter: TokenCounter | None = None,
+        associative: Associative | None = None,
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -92,6 +95,7 @@ class TemporalMemory:
         self.prompts = prompts or Prompts()
         self.reranker = reranker
         self.counter = counter or default_counter()
+        self.associative = associative
 
     @classmethod
     def from_messages(
@@ -106,6 +110,7 @@ class TemporalMemory:
         access: AccessLike = None,
         prompts: Prompts | None = None,
         reranker: Reranker | None = None,
+        associative: Associative | None = None,
     ) -> TemporalMemory:
         """Build a memory from messages; in memory unless a store is given.
 
@@ -121,7 +126,7 @@ class TemporalMemory:
             store = ChromaStore.in_memory(model=embedder.name if embedder else None)
         memory = cls(
             store, embedder=embedder, llm=llm, config=config, timezone=zone, access=access,
-            prompts=prompts, reranker=reranker,
+            prompts=prompts, reranker=reranker, associative=associative,
         )  # fmt: skip
         memory.add(history)
         return memory
@@ -173,6 +178,8 @@ class TemporalMemory:
         if self.verdicts is not None:
             self.verdicts.forget(ids)
         n_deleted = self.store.delete(ids)
+        if self.associative is not None:
+            self.associative.forget(ids)
         if self.verdicts is not None:
             self.verdicts.forget(ids)
         return n_deleted
@@ -339,6 +346,7 @@ class TemporalMemory:
             counter=self.counter,
             zone=self.timezone,
             on_stage=on_stage,
+            associative=self.associative is not None,
         )
         if period is not None and not unknown:
             flow = explain_period(flow, period, is_bound=is_bound)
@@ -354,6 +362,7 @@ class TemporalMemory:
             verdicts=self.verdicts,
             reranker=self.reranker,
             redact=self.redact,
+            associative=self.associative,
         )
 
     def _panel(self, llm: LanguageModel | None, config: ModelConfig) -> Panel:
@@ -376,6 +385,8 @@ class TemporalMemory:
             report += self.store.upsert(fresh, vectors)
             if self.verdicts is not None:
                 self.verdicts.forget([m.id for m in fresh if m.id in known])
+        if self.associative is not None:
+            self.associative.file(chunk)
         return report
 
 

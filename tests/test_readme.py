@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from llama_index.core.llms import MockLLM
+from support.openai_server import OpenAIServer, answers
 
+from tmem_integrations import TemporalForestRetriever
+from tmem_integrations.bridges.judging_options import JudgingOptions
 from tmem_integrations.cli import main
-from tmem_integrations.demo import load_questions
+from tmem_integrations.demo import load_history, load_questions
 
 README = Path(__file__).parent.parent / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -90,6 +93,30 @@ def test_the_output_shown_has_the_answer() -> None:
     (shown,) = OUTPUT.finditer(TEXT)
     assert load_questions()[0].question in shown["command"]
     assert "Tuesday the 24th" in shown["text"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_with_a_model_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = blocks("sh")
+    run(["demo", "--save", "demo.jsonl"])
+    run(["import", "demo.jsonl", "--into", "team/"])
+    capsys.readouterr()
+    with OpenAIServer(answers("On the 24th [1].")) as server:
+        assert run([*shlex.split(command)[1:], "--base-url", server.base_url]) == 0
+    assert capsys.readouterr().out.startswith("On the 24th [1].\n\n[1] ")
+
+
+def test_every_setting_of_a_model_that_it_names_exists() -> None:
+    (section,) = re.findall(r"^## With a model\n(.*?)^## ", TEXT, re.DOTALL | re.MULTILINE)
+    named = set(re.findall(r"\b(\w+)=", section)) - {"llm", "max_retries", "reranker"}
+    assert named <= JudgingOptions.__annotations__.keys()
+
+
+def test_questions_of_the_demo_cost_no_more_than_it_says() -> None:
+    llm = FakeListChatModel(responses=[""])
+    retriever = TemporalForestRetriever.from_messages(load_history(), llm=llm)
+    costs = [retriever.estimate(one.question).n_tokens for one in load_questions()]
+    assert 0 < max(costs) < 10_000
 
 
 def test_both_set_up_commands_make_their_own_environment() -> None:

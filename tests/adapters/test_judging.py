@@ -96,6 +96,19 @@ def test_calls_and_tokens_are_in_the_metadata(llm):
     assert document.metadata["degraded"] == []
 
 
+def test_the_trace_tells_what_each_call_took():
+    trace = retriever_of(Judge()).retrieve_forest(QUESTION).trace
+    calls = {stage.stage: stage.notes["calls"] for stage in trace.stages if "calls" in stage.notes}
+    assert calls == {"evidence": [{"input": 7, "output": 2}], "forest": [{"input": 7, "output": 2}]}
+    assert json.dumps(trace.to_dict())
+
+
+def test_a_failed_call_is_in_the_trace_with_its_error():
+    trace = retriever_of(Judge(error="secret")).retrieve_forest(QUESTION).trace
+    calls = trace.stages[STAGES.index("evidence")].notes["calls"]
+    assert calls == [{"input": 0, "output": 0, "error": "RuntimeError"}]
+
+
 def test_without_a_model_nothing_is_spent():
     (document,) = retriever_of().invoke(QUESTION)
     assert (document.metadata["llm_calls"], document.metadata["llm_tokens"]) == (0, {})

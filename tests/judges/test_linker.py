@@ -129,7 +129,7 @@ def test_children_are_asked_about_in_batches_at_once():
 def test_the_same_links_are_asked_once():
     hand = Hand(says(link(2, 1), none(3)))
     first = choose(hand, three())
-    assert choose(hand, three()) == first
+    assert choose(hand, three()).verdict == first.verdict
     assert len(hand.prompts) == 1
 
 

@@ -37,6 +37,10 @@ class Calls:
     counter: TokenCounter
     retries: RetryPolicy = field(default_factory=RetryPolicy)
 
+    def since(self, n_calls: int) -> tuple[str, list[dict[str, int | str]]]:
+        """A note of the calls after the first `n_calls`, for the trace."""
+        return "calls", [record.to_dict() for record in self.budget.records[n_calls:]]
+
 
 @dataclass(frozen=True, slots=True)
 class Batch(Generic[T]):

@@ -8,7 +8,7 @@ could not judge is judged by rule.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class ModelGate:
         self, query: Query, candidates: Candidates, relevance: Scores, config: EvidenceConfig
     ) -> Flow[Judgement[tuple[Evidence, ...]]]:
         """Have the model pick the evidence; see `panel.Gate`."""
+        n_before = len(self.calls.budget.records)
         shown = _most_relevant(relevance, self.calls.config.gate_candidates)
         batches = _batches(candidates, relevance, shown, self.calls.config.batch_size)
 
@@ -65,7 +66,8 @@ class ModelGate:
             version=self.prompt.version, prompt=render, read=read, schema=gate_schema,
             reply_tokens=GATE_REPLY_TOKENS,
         )  # fmt: skip
-        return _judgement(answers, candidates, relevance, config)
+        judged = _judgement(answers, candidates, relevance, config)
+        return replace(judged, notes=(*judged.notes, self.calls.since(n_before)))
 
 
 def _labelled(messages: Sequence[Message]) -> list[tuple[str, Message]]:

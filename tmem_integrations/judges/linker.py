@@ -41,6 +41,7 @@ class ModelLinker:
         self, query: Query, evidence: Sequence[Evidence], surroundings: Sequence[Message]
     ) -> Flow[Judgement[tuple[ParentChoice, ...]]]:
         """Have the model choose the parents; see `panel.Linker`."""
+        n_before = len(self.calls.budget.records)
         labels = [f"m{i + 1}" for i in range(len(evidence))]
         position = {label: i for i, label in enumerate(labels)}
         batches = [
@@ -78,7 +79,8 @@ class ModelLinker:
         degraded = tuple(
             f"{n} relations were judged by rule: {why}." for why, n in failures.items()
         )
-        return Judgement(tuple(choices), sum(failures.values()), degraded)
+        notes = (self.calls.since(n_before),)
+        return Judgement(tuple(choices), sum(failures.values()), degraded, notes)
 
 
 def _children(evidence: Sequence[Evidence], size: int) -> list[list[int]]:

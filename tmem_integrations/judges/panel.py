@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tmem_integrations.config import EvidenceConfig
 from tmem_integrations.messages import Message, Query
@@ -35,7 +35,7 @@ class Judgement(Generic[T]):
     verdict: T
     n_unjudged: int = 0
     degraded: tuple[str, ...] = ()
-    notes: tuple[tuple[str, int | float | str], ...] = ()
+    notes: tuple[tuple[str, Any], ...] = ()
 
 
 class Gate(Protocol):

@@ -35,6 +35,26 @@ class Ceilings:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """What one call took.
+
+    Attributes:
+        input_tokens: Of the prompt.
+        output_tokens: Of the answer.
+        error: Why it failed, else None.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, int | str]:
+        """JSON values; no error is left out."""
+        record: dict[str, int | str] = {"input": self.input_tokens, "output": self.output_tokens}
+        return record if self.error is None else record | {"error": self.error}
+
+
 class Budget:
     """The account of one question.
 
@@ -42,6 +62,7 @@ class Budget:
         n_calls: Calls made.
         input_tokens: Tokens of prompts, as the service counts them, else as estimated.
         output_tokens: Tokens of answers, likewise.
+        records: What each answered call took, in order.
         stopped_by: The ceiling that first refused a call, in words; None while none did.
     """
 
@@ -61,6 +82,7 @@ class Budget:
         self.n_calls = 0
         self.input_tokens = 0
         self.output_tokens = 0
+        self.records: list[CallRecord] = []
         self.stopped_by: str | None = None
 
     @property
@@ -105,11 +127,16 @@ class Budget:
     def settle(self, input_tokens: int, output_tokens: int, reply: Reply) -> None:
         """Replace a reservation by what the call took; estimates stand where the service is silent."""
         self._reserved -= input_tokens + output_tokens
-        failed = reply.error is not None
-        spent = 0 if failed else input_tokens
-        self.input_tokens += spent if reply.input_tokens is None else reply.input_tokens
-        spent = 0 if failed else output_tokens
-        self.output_tokens += spent if reply.output_tokens is None else reply.output_tokens
+        if reply.error is not None:
+            input_tokens = output_tokens = 0
+        record = CallRecord(
+            input_tokens if reply.input_tokens is None else reply.input_tokens,
+            output_tokens if reply.output_tokens is None else reply.output_tokens,
+            reply.error,
+        )
+        self.records.append(record)
+        self.input_tokens += record.input_tokens
+        self.output_tokens += record.output_tokens
 
 
 @dataclass(frozen=True, slots=True)

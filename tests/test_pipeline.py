@@ -133,6 +133,18 @@ def test_a_line_stays_its_author_s():
     assert line.author == "Bo"
 
 
+def test_a_history_in_which_only_the_asker_is_found_gives_an_explained_result():
+    memory = TemporalMemory.from_messages(
+        [
+            {"id": "m1", "text": "we ship on Friday", "timestamp": 0.0, "author": "Ann"},
+            {"id": "m2", "text": "no, on Monday", "timestamp": 60.0, "author": "Bo"},
+        ]
+    )
+    found = memory.retrieve("kubernetes", asking_user="Bo")
+    assert not len(found.forest)
+    assert "the name of who asks: 1" in (found.trace.explanation or "")
+
+
 def test_an_unknown_channel_and_one_without_hits_explain_themselves_differently():
     memory = TemporalMemory.from_messages([message(0, "ship it", channel="ops")])
     unknown = memory.retrieve("ship", channels="opps").trace.explanation

@@ -83,7 +83,7 @@ def answer_question(
     at = yield from times(matches.rows)
     with log.stage("anchors", taken=len(matches.rows)) as record:
         anchors = select_anchors(matches, at, config.anchors)
-        record.kept = len(anchors)
+        record.kept = n_by_words = len(anchors)
     associations = Associations()
     if associative:
         associations = yield from _associations(query, anchors, config, log)
@@ -113,7 +113,7 @@ def answer_question(
         record.notes.update(n_tokens=compressed.n_tokens, max_tokens=config.compression.max_tokens)
     seeds = tuple(
         Evidence(message, Label.ANCHOR, float(score))
-        for message, score in zip(found, anchors.scores, strict=True)
+        for message, score in zip(found[:n_by_words], anchors.scores[:n_by_words], strict=True)
         if message is not None
     )
     return _result(query, compressed, seeds, associations, zone or UTC, log, unknown_channels)
@@ -279,6 +279,8 @@ def _result(
     explanation = compressed.explanation
     if unknown_channels and explanation is None:
         explanation = _unknown(unknown_channels)
+    if explanation is None and not len(compressed.forest):
+        explanation = _nothing_kept(anchors)
     return Retrieval(
         query=query,
         forest=compressed.forest,
@@ -309,6 +311,13 @@ def _degraded(compressed: CompressedForest) -> tuple[str, ...]:
             f"The budget cut {len(compressed.cut)} messages short: {list(compressed.cut)}."
         )
     return tuple(notes)
+
+
+def _nothing_kept(anchors: Sequence[Evidence]) -> str:
+    return (
+        f"Messages that share a word with the question or the name of who asks: {len(anchors)}. "
+        "Neither they nor what was said around them was kept as evidence."
+    )
 
 
 def _empty(query: Query, log: Recorder, explanation: str) -> Retrieval:

@@ -44,6 +44,12 @@ def test_the_reason_that_a_model_gave_is_told() -> None:
     assert draw_graph(answer_of(told)).nodes[0].why[0] == "Kept by the model: names the date"
 
 
+def test_what_an_associative_memory_reached_says_through_what() -> None:
+    answer = replace(answer_of(forest_of((None, ROOT)), anchors=()), associated={"m0": "bridge"})
+    (node,) = draw_graph(answer).nodes
+    assert node.why[0] == "Filed under what the question is about: reached by its bridge."
+
+
 def test_what_is_superseded_says_by_what_and_what_holds_says_so() -> None:
     first, second = draw_graph(answer_of(forest_of((None, ROOT), (0, UPDATE)))).nodes
     assert first.updated_by == (2,)

@@ -7,7 +7,7 @@ the same. Chat text is data: what a screen would act upon or hide is shown by it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import tzinfo
 from typing import Any, Protocol
@@ -43,6 +43,8 @@ class Answer(Protocol):
     def trace(self) -> Trace: ...
     @property
     def anchors(self) -> tuple[Evidence, ...]: ...
+    @property
+    def associated(self) -> Mapping[str, str]: ...
     @property
     def zone(self) -> tzinfo: ...
 
@@ -218,7 +220,7 @@ class _Pen:
 
 def _nodes(answer: Answer, ranks: dict[str, int], draw: _Pen) -> Iterator[GraphNode]:
     forest, states = answer.forest, states_of(answer.forest)
-    around = Surroundings(answer.anchors, forest)
+    around = Surroundings(answer.anchors, forest, answer.associated)
     for index, node in enumerate(forest):
         updates = tuple(
             i + 1 for i in forest.children(index) if forest.nodes[i].relation is Relation.UPDATE

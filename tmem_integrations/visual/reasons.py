@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tmem_integrations.protocols import Partition, partition_of
@@ -27,9 +27,13 @@ class Surroundings:
     Args:
         anchors: Best first.
         forest: As shown.
+        associated: Message id → via what an associative memory reached it.
     """
 
-    def __init__(self, anchors: Sequence[Evidence], forest: Forest) -> None:
+    def __init__(
+        self, anchors: Sequence[Evidence], forest: Forest, associated: Mapping[str, str]
+    ) -> None:
+        self.associated = associated
         numbers = {node.message.id: number for number, node in enumerate(forest, 1)}
         self.n_anchors = len(anchors)
         self.ranks = {hit.message.id: rank for rank, hit in enumerate(anchors, 1)}
@@ -49,10 +53,13 @@ def why_kept(node: Node, around: Surroundings) -> Iterator[str]:
     """Why it is evidence."""
     if node.reason:
         yield f"Kept by the model: {node.reason}"
+    via = around.associated.get(node.message.id)
+    if via is not None:
+        yield f"Filed under what the question is about: reached by its {via}."
     rank = around.ranks.get(node.message.id)
     if rank is not None:
         yield f"Shares words with the question: match {rank} of {around.n_anchors}."
-    elif (match := around.nearest(node)) is not None:
+    elif via is None and (match := around.nearest(node)) is not None:
         yield f"Found by what was said around it: {_distance(node, match)}."
     if node.label is Label.ANCHOR:
         yield "The gate did not confirm it."

@@ -42,7 +42,7 @@ def dataset(folder):
 def run_of(dataset, tmp_path):
     """Make a run and read it."""
 
-    def make(name, method="recent", *, llm=None, max_tokens=500, max_messages=3):
+    def make(name, method="recent", *, llm=None, max_tokens=500, max_messages=3, memory=None):
         contract = RunContract(
             data=dataset.name,
             data_hash=hash_dataset(dataset),
@@ -55,7 +55,8 @@ def run_of(dataset, tmp_path):
             judge="openai:small" if llm else None,
             prompts=prompt_hashes(),
         )
-        run(dataset, make_method(method), tmp_path / name, contract, llm=llm, judge=llm)
+        made = make_method(method, llm=memory)
+        run(dataset, made, tmp_path / name, contract, llm=llm, judge=llm)
         return read_results(tmp_path / name, dataset)
 
     return make
@@ -67,6 +68,20 @@ def test_results_tell_what_is_shown_right_and_spent(run_of):
     assert (first.correct, second.correct) == (True, None)
     assert first.answering == Usage(200, 20, 2)  # one answer, one verdict
     assert second.answering == Usage(100, 10, 1)  # no reference, no verdict
+
+
+def test_what_the_memorys_own_model_took_is_counted_apart(run_of):
+    class Memory(Model):
+        def ask(self, prompts, *, timeout=None, schema=None):
+            return tuple(
+                Reply('{"selected": []}', input_tokens=100, output_tokens=10) for _ in prompts
+            )
+
+    found = run_of("a", "forest", memory=Memory()).results
+    for result in found:
+        assert result.memory.calls > 0
+        assert result.memory.input_tokens == 100 * result.memory.calls
+        assert result.answering == Usage()
 
 
 def test_what_the_budget_leaves_out_is_not_found(run_of):

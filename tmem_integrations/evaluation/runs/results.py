@@ -149,11 +149,9 @@ def _usage(record: Record | None) -> Usage:
 def _memory_usage(record: Record) -> Usage:
     """What the trace of a retrieval says that its model took."""
     trace: Mapping[str, Any] = record.get("trace") or {}
-    notes = [stage.get("notes", {}) for stage in trace.get("stages", ())]
+    tokens: Mapping[str, int] = trace.get("llm_tokens") or {}
     return Usage(
-        sum(int(note.get("input_tokens") or 0) for note in notes),
-        sum(int(note.get("output_tokens") or 0) for note in notes),
-        int(record.get("llm_calls") or 0),
+        tokens.get("input", 0), tokens.get("output", 0), int(trace.get("llm_calls") or 0)
     )
 
 

@@ -1,5 +1,7 @@
 // The forest: one row per node; the guides before it are the branches it hangs from.
 const MAX_GUIDES = 9;
+// Of a deeper chain only so many are drawn, with a count of the others, so that texts keep their width.
+const GUIDES_OF_A_DEEP_CHAIN = 2;
 
 function drawForest(into) {
   const children = new Map();
@@ -28,12 +30,12 @@ function guidesOf(node, isLast) {
 }
 
 function drawRow(node, guides) {
-  const hidden = Math.max(0, guides.length - MAX_GUIDES);
+  const hidden = guides.length > MAX_GUIDES ? guides.length - GUIDES_OF_A_DEEP_CHAIN : 0;
   const row = el("div", {
     class: `row ${node.state}`, role: "treeitem", "data-n": node.number, tabindex: "-1",
     "aria-level": node.depth + 1, "aria-selected": "false",
   });
-  if (hidden) row.append(el("span", { class: "more", title: `${hidden} branches further left`, text: `+${hidden}` }));
+  if (hidden) row.append(el("span", { class: "more", title: `${hidden} more branches`, text: `+${hidden}` }));
   row.append(...guides.slice(hidden).map((kind) => el("span", { class: `guide ${kind}`, "aria-hidden": "true" })));
   row.append(el("div", { class: "body" }, headOf(node),
     el("p", { class: "said", dir: "auto", text: node.saying.text }),

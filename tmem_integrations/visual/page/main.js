@@ -9,11 +9,13 @@ function drawTop() {
   $("about").append(...graph.about.map(([name, value]) => el("span", {}, `${name} `, el("b", {}, el("bdi", { text: value })))));
   const stages = Object.fromEntries(graph.trace.stages.map((stage) => [stage.stage, stage]));
   const steps = [
-    [stages.anchors?.taken, "share a word"], [stages.anchors?.kept, "anchors"], [stages.episodes?.kept, "episodes"],
-    [stages.evidence?.taken, "read"], [graph.nodes.length, "kept"], [trees, "trees"], [graph.n_tokens, "tokens"],
-    [graph.trace.llm_calls || undefined, "model calls"],
+    [stages.anchors?.taken, "shares a word", "share a word"], [stages.anchors?.kept, "anchor", "anchors"],
+    [stages.episodes?.kept, "episode", "episodes"], [stages.evidence?.taken, "read", "read"],
+    [graph.nodes.length, "kept", "kept"], [trees, "tree", "trees"], [graph.n_tokens, "token", "tokens"],
+    [graph.trace.llm_calls || undefined, "model call", "model calls"],
   ].filter(([count]) => count !== undefined);
-  $("steps").append(...steps.map(([count, noun]) => el("li", {}, el("b", { text: count.toLocaleString("en") }), ` ${noun}`)));
+  $("steps").append(...steps.map(([count, one, many]) =>
+    el("li", {}, el("b", { text: count.toLocaleString("en") }), ` ${count === 1 ? one : many}`)));
   $("notes").append(...graph.notes.map((note) => el("p", { class: "note", text: note })));
 }
 
@@ -142,6 +144,7 @@ if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement
 drawTop();
 drawForest($("forest"));
 timeline = new Timeline($("timeline"));
+$("timeline").parentElement.hidden = LANES.length === 0;
 listen();
 showTab("message");
 // What holds now, as the forest knows it, is what most people came for.

@@ -33,7 +33,7 @@ def models(*, near: float = 0.0, alone: float = 0.0, update: float = 0.0) -> Mod
     )
 
 
-CHAT = [Utterance(text="so it is", position=i) for i in range(3)]
+CHAT = [Utterance(text="it is late", position=i) for i in range(3)]
 CONTEXT = build_context(CHAT)
 
 
@@ -112,7 +112,7 @@ def test_what_is_saved_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["hmm", "anyone else got trouble with it?", "so Thursday instead?"]
+    "text", ["hmm", "Please do.", "anyone else got trouble with it?", "so Thursday instead?"]
 )
 def test_a_sound_or_a_bare_question_updates_nothing(text: str):
     chat = [Utterance(text="we ship on Tuesday"), Utterance(text=text, position=1)]
@@ -124,7 +124,16 @@ def test_a_sound_or_a_bare_question_updates_nothing(text: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["8.10", "Cancelled.", "*gconf-editor", "取消", "ok? Then Bo does it."]
+    "text",
+    [
+        "8.10",
+        "Cancelled.",
+        "*gconf-editor",
+        "取消",
+        "ok? Then Bo does it.",
+        "We will not.",
+        "I don't.",
+    ],
 )
 def test_a_short_message_that_states_something_can_update(text: str):
     chat = [Utterance(text="we ship on Tuesday"), Utterance(text=text, position=1)]

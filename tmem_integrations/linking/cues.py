@@ -24,8 +24,11 @@ en vez de|aplaza(?:do|mos)?|mueve|maintenant|nouveau|nouvelle|chang[ée]|plut[ô
 _RETRACT = r"""
 delet(?:e|ed|es|ion)|remov(?:e|ed|es|ing)|cancel(?:s|led|ed|ling)?|retired?|revok(?:e|ed)|drop(?:ped)?
 forget|no longer|not anymore|never ?mind|nm|nvm|withdrawn?|discard(?:ed)?|without|unavailable
-l[öo]sch(?:en|t|e)|gestrichen|abgesagt|vergiss|elimina(?:r|do)?|borra(?:r|do)?|cancelad[oa]|olvida
-supprim(?:er|é|ez)|annul(?:er|é|ée)|oublie|删除|取消|作废|忘掉
+revert(?:s|ed|ing)?|roll(?:s|ed|ing)?[ -]?back|undo|undone|undid|back(?:s|ed|ing)? out
+(?:go(?:es|ing)?|went) back to
+l[öo]sch(?:en|t|e)|gestrichen|abgesagt|vergiss|zur[üu]ck(?:genommen|gerollt|gesetzt)
+elimina(?:r|do)?|borra(?:r|do)?|cancelad[oa]|olvida|revertid[oa]|deshacer|deshecho
+supprim(?:er|é|ez)|annul(?:er|é|ée)|oublie|删除|取消|作废|忘掉|回滚|撤回|撤销
 """
 _PERSIST = r"""
 remains?|still|unchanged|stays?|same|continues?|stable|no (?:newer|later|change)|(?:not|n't) change

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.linking.context import Context
+from tmem_integrations.linking.context import Context, content_stems, normalize, split_words
 from tmem_integrations.linking.cues import CUES
 from tmem_integrations.linking.features import FloatArray, pair_features
 from tmem_integrations.linking.listing import candidate_features, opening_features
@@ -33,6 +33,7 @@ _MIN_ODDS: Final = 0.25
 messages that hold is shown as superseded, without it one in thirteen; 1.5 % of the chains are lost."""
 
 _ONLY_ASKS: Final = re.compile(r"[^.!?。！？\n]*[?？]\W*")
+_NEGATION: Final = re.compile(r"\b(?:no|not|never|nor|nicht|kein\w*|pas)\b|n['’]t\b")
 _TINY: Final = 1e-300  # Both may underflow beside NONE.
 
 
@@ -121,13 +122,14 @@ def _most_likely(
 
 
 def _states_something(text: str) -> bool:
-    """Whether a message can change a state: a bare question or "hmm" cannot, "8.10" or "cancelled" can."""
+    """Whether a message can change a state: a bare question, "hmm" or "please do" cannot, "8.10" or
+    "cancelled" can."""
     text = text.strip().lower()
     if _ONLY_ASKS.fullmatch(text):
         return False
-    words = text.split()
+    words = split_words(normalize(text))
     return (
-        len(words) > 1
+        (len(words) > 1 and (_NEGATION.search(text) is not None or bool(content_stems(words))))
         or any(character.isdigit() for character in text)
         or text.startswith("*")
         or not text.isascii()

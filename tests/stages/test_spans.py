@@ -86,7 +86,7 @@ def test_a_character_longer_than_a_span_is_cut_all_the_same():
     assert max(map(len, split_spans("a" + "\u0301" * 2000))) == MAX_SPAN_CHARS
 
 
-@pytest.mark.parametrize("sign", [".", " ", "\n", "a", "👍", "🇩🇪", '."', "。"])
+@pytest.mark.parametrize("sign", [".", " ", "\n", " \n", "a", "👍", "🇩🇪", '."', "。"])
 def test_a_megabyte_of_one_sign_is_split(sign):
     text = sign * (300_000 // len(sign))
     assert "".join(split_spans(text)) == text

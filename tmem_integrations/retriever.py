@@ -312,10 +312,10 @@ class TemporalForestRetriever(DualRetriever):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def _find(self, question: str, **filters: Any) -> list[Piece]:
-        return self._pieces(self.retrieve_forest(question, **filters))
+        return self._pieces(self.retrieve_forest(question, **filters), filters)
 
     async def _afind(self, question: str, **filters: Any) -> list[Piece]:
-        return self._pieces(await self.aretrieve_forest(question, **filters))
+        return self._pieces(await self.aretrieve_forest(question, **filters), filters)
 
     # LlamaIndex's `get_prompts` and `update_prompts`
 
@@ -326,8 +326,14 @@ class TemporalForestRetriever(DualRetriever):
         """Replace what the model is asked, for all copies and views."""
         self.memory.prompts = replace_prompts(self.memory.prompts, prompts)
 
-    def _pieces(self, retrieval: Retrieval) -> list[Piece]:
-        return pieces_of_forest(retrieval, per_tree=self.per_tree, counter=self.memory.counter)
+    def _pieces(self, retrieval: Retrieval, filters: Mapping[str, Any]) -> list[Piece]:
+        settings = self.memory.config.limited(max_tokens=self._limits(filters)[1])
+        return pieces_of_forest(
+            retrieval,
+            per_tree=self.per_tree,
+            counter=self.memory.counter,
+            max_tokens=settings.compression.max_tokens,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By the folder of the store; the copy reads it, since a folder has one writer at a time.

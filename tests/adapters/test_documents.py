@@ -131,18 +131,24 @@ class Words:
 
 
 def test_a_tree_scores_its_share_of_the_best_message():
-    pieces = pieces_of_forest(forest_of(2.0, 8.0, -1.0), per_tree=True, counter=Words())
+    pieces = pieces_of_forest(
+        forest_of(2.0, 8.0, -1.0), per_tree=True, counter=Words(), max_tokens=100
+    )
     assert [piece.score for piece in pieces] == [2 / 8, 8 / 8, 0.0]
 
 
 @pytest.mark.parametrize("best", [0.0, -3.0])
 def test_trees_score_one_where_no_message_has_a_positive_score(best):
-    pieces = pieces_of_forest(forest_of(best, best - 1), per_tree=True, counter=Words())
+    pieces = pieces_of_forest(
+        forest_of(best, best - 1), per_tree=True, counter=Words(), max_tokens=100
+    )
     assert [piece.score for piece in pieces] == [1.0, 1.0]
 
 
 def test_a_tree_has_its_own_messages_and_tokens():
-    _, second = pieces_of_forest(forest_of(1.0, 1.0), per_tree=True, counter=Words())
+    _, second = pieces_of_forest(
+        forest_of(1.0, 1.0), per_tree=True, counter=Words(), max_tokens=100
+    )
     assert second.text == "tree 1"
     assert second.metadata["message_ids"] == ["m1"]
     assert [node["number"] for node in second.metadata["nodes"]] == [2]
@@ -150,5 +156,7 @@ def test_a_tree_has_its_own_messages_and_tokens():
 
 
 def test_as_a_whole_a_forest_is_one_piece():
-    (piece,) = pieces_of_forest(forest_of(1.0, 2.0), per_tree=False, counter=Words())
+    (piece,) = pieces_of_forest(
+        forest_of(1.0, 2.0), per_tree=False, counter=Words(), max_tokens=100
+    )
     assert (piece.text, piece.score, piece.metadata["trees"]) == ("whole", 1.0, 2)

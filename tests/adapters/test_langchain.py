@@ -104,6 +104,15 @@ def test_an_empty_answer_is_one_document_that_says_why(retriever, question):
     assert document.page_content == f"No matching messages. {document.metadata['explanation']}"
 
 
+@pytest.mark.parametrize("max_tokens", [1, 3, 4, 10, 16, 30])
+@pytest.mark.parametrize("question", ["kubernetes", QUESTION])
+def test_the_text_of_an_empty_answer_keeps_to_the_budget_too(retriever, question, max_tokens):
+    (document,) = retriever.invoke(question, max_tokens=max_tokens)
+    assert retriever.memory.counter.count(document.page_content) <= max_tokens
+    matches = bool(document.metadata["dropped"])
+    assert not (matches and document.page_content.startswith("No matching messages"))
+
+
 def test_an_empty_history_gives_an_explained_answer():
     (document,) = TemporalForestRetriever.from_messages([]).invoke(QUESTION)
     assert document.metadata["explanation"]

@@ -160,7 +160,9 @@ def to_node(piece: Piece) -> NodeWithScore:
     return NodeWithScore(node=node, score=piece.score)
 
 
-def pieces_of_forest(retrieval: Retrieval, *, per_tree: bool, counter: TokenCounter) -> list[Piece]:
+def pieces_of_forest(
+    retrieval: Retrieval, *, per_tree: bool, counter: TokenCounter, max_tokens: int
+) -> list[Piece]:
     """What a retriever gives for a forest.
 
     As a whole it is always exactly one piece; that of an empty result says so and why, since a chain
@@ -171,11 +173,12 @@ def pieces_of_forest(retrieval: Retrieval, *, per_tree: bool, counter: TokenCoun
         per_tree: One piece per tree instead, and none for an empty result. Its score is that of its
             best message, as a share of the best one in the whole answer.
         counter: Counts the tokens of a tree.
+        max_tokens: Budget, which holds for the text of an empty result, too.
     """
     whole = retrieval.metadata()
     if not per_tree:
-        empty = f"No matching messages. {retrieval.trace.explanation or ''}".rstrip()
-        return [_piece(retrieval.text or empty, whole, 1.0 if len(retrieval.forest) else 0.0)]
+        text = retrieval.text or _empty_text(retrieval, counter, max_tokens)
+        return [_piece(text, whole, 1.0 if len(retrieval.forest) else 0.0)]
     nodes = retrieval.forest.nodes
     best = max((node.score for node in nodes), default=0.0)
     borders = [*retrieval.forest.roots, len(nodes)]
@@ -191,6 +194,15 @@ def pieces_of_forest(retrieval: Retrieval, *, per_tree: bool, counter: TokenCoun
         # Scores of a lexical gate can all be zero or negative in a small history.
         pieces.append(_piece(text, whole | own, max(top / best, 0.0) if best > 0 else 1.0))
     return pieces
+
+
+def _empty_text(retrieval: Retrieval, counter: TokenCounter, max_tokens: int) -> str:
+    """That there is nothing and why, as far as the budget allows."""
+    why = retrieval.trace.explanation or ""
+    # Messages that are too long for the budget do match.
+    said = "" if retrieval.dropped else "No matching messages."
+    texts = (f"{said} {why}".strip(), said)
+    return next((text for text in texts if counter.count(text) <= max_tokens), "")
 
 
 def _piece(text: str, metadata: dict[str, Any], score: float) -> Piece:

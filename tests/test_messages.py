@@ -123,7 +123,13 @@ def test_authors_match_by_name_or_id():
 
 @pytest.mark.parametrize(
     "filters",
-    [{"as_of": "soon"}, {"as_of": "2026-01-01"}, {"channels": [1]}, {"asking_user": 7}],
+    [
+        {"as_of": "soon"},
+        {"as_of": "2026-01-01"},
+        {"channels": [1]},
+        {"channels": 3},
+        {"asking_user": 7},
+    ],
 )
 def test_a_filter_of_the_wrong_kind_is_an_error(filters: dict[str, object]):
     with pytest.raises(QueryError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from numbers import Integral
 from typing import Literal
 
 from tmem_integrations.errors import ConfigError
@@ -23,6 +24,13 @@ def require(condition: bool, setting: str, expected: str, got: object) -> None:
         raise ConfigError(f"{setting} must be {expected}, got {got!r}.")
 
 
+def require_count(value: object, setting: str, least: int = 1, expected: str = "") -> None:
+    """Raise a `ConfigError` unless `value` is a whole number of at least `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ConfigError(f"{setting} must be {expected or 'a whole number'}, got {value!r}.")
+    require(int(value) >= least, setting, expected or f"at least {least}", value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorConfig:
     """Seed retrieval. Defaults from TEF §5.1.
@@ -34,7 +42,7 @@ class AnchorConfig:
     top_k: int = 36
 
     def __post_init__(self) -> None:
-        require(self.top_k >= 1, "AnchorConfig.top_k", "at least 1", self.top_k)
+        require_count(self.top_k, "AnchorConfig.top_k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +66,7 @@ class EpisodeConfig:
     def __post_init__(self) -> None:
         zero = timedelta(0)
         require(self.radius > zero, "EpisodeConfig.radius", "positive", self.radius)
-        require(self.min_anchors >= 1, "EpisodeConfig.min_anchors", "at least 1", self.min_anchors)
+        require_count(self.min_anchors, "EpisodeConfig.min_anchors")
         require(self.density > 0, "EpisodeConfig.density", "positive", self.density)
         require(self.span_floor > zero, "EpisodeConfig.span_floor", "positive", self.span_floor)
         require(self.padding >= zero, "EpisodeConfig.padding", "zero or more", self.padding)
@@ -146,8 +154,7 @@ class EvidenceConfig:
 
     def __post_init__(self) -> None:
         for name in ("max_messages", "max_candidates"):
-            value = getattr(self, name)
-            require(value >= 1, f"EvidenceConfig.{name}", "at least 1", value)
+            require_count(getattr(self, name), f"EvidenceConfig.{name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +195,7 @@ class CompressionConfig:
     on_infeasible: OnInfeasible = "prune"
 
     def __post_init__(self) -> None:
-        require(self.max_tokens >= 1, "CompressionConfig.max_tokens", "at least 1", self.max_tokens)
+        require_count(self.max_tokens, "CompressionConfig.max_tokens")
         require(
             self.on_infeasible in ("prune", "raise"),
             "CompressionConfig.on_infeasible", '"prune" or "raise"', self.on_infeasible,
@@ -223,11 +230,11 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name in ("gate_candidates", "batch_size", "max_concurrency"):
-            value = getattr(self, name)
-            require(value >= 1, f"ModelConfig.{name}", "at least 1", value)
+            require_count(getattr(self, name), f"ModelConfig.{name}")
         for name in ("max_llm_calls", "max_llm_tokens"):
             value = getattr(self, name)
-            require(value is None or value >= 0, f"ModelConfig.{name}", "None or 0 or more", value)
+            if value is not None:
+                require_count(value, f"ModelConfig.{name}", 0, "None or 0 or more")
         require(
             self.deadline is None or self.deadline > timedelta(0),
             "ModelConfig.deadline", "None or positive", self.deadline,

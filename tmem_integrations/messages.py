@@ -272,6 +272,8 @@ def _names(value: str | Collection[str] | None, what: str) -> frozenset[str] | N
     """One name or several, as a set; None means no restriction."""
     if value is None:
         return None
+    if not isinstance(value, Collection):
+        raise QueryError(f"{what} must be names, got {value!r}.")
     names = frozenset([value] if isinstance(value, str) else value)
     if any(not isinstance(name, str) for name in names):
         raise QueryError(f"{what} must be names, got {value!r}.")

@@ -48,3 +48,9 @@ def test_an_anchor_is_key_and_what_surroundings_brought_is_support():
 def test_a_bound_below_one_is_an_error(name: str):
     with pytest.raises(ConfigError, match=f"EvidenceConfig.{name} must be at least 1"):
         EvidenceConfig(**{name: 0})
+
+
+@pytest.mark.parametrize("value", ["3", 1.5, True])
+def test_a_bound_that_is_no_whole_number_is_an_error(value: object):
+    with pytest.raises(ConfigError, match="must be a whole number, got"):
+        EvidenceConfig(max_messages=value)  # type: ignore[arg-type]  # the point of the test

@@ -13,6 +13,7 @@ from tmem_integrations import AnticipatoryMemory, Message, TemporalForestRetriev
 from tmem_integrations.anticipation.ledger import FILE
 from tmem_integrations.anticipation.memory import AnticipatoryMemory as Memory
 from tmem_integrations.anticipation.recipes import ABLATIONS, PAPER
+from tmem_integrations.cli import main
 from tmem_integrations.errors import AccessError, ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.stores.chroma import ChromaStore
@@ -278,3 +279,19 @@ def test_after_any_history_of_writes_every_turn_is_in_one_scene(writes):
             present.discard(message.id)
     turns = [one for scene in memory.ledger.scenes.values() for one in scene.message_ids]
     assert sorted(turns) == sorted(present) == sorted(memory.ledger.turns)
+
+
+def test_forgetting_on_the_command_line_takes_back_what_was_derived(tmp_path):
+    filed(store=ChromaStore.open(tmp_path, model="wordllama-256")).close()
+    with pytest.raises(SystemExit):
+        main(["forget", "--in", str(tmp_path), "--id", "vase0", "--yes"])
+    assert b"Mira and the vase" not in (tmp_path / FILE).read_bytes()
+
+
+def test_deletions_by_others_are_taken_back_when_it_is_opened(tmp_path):
+    filed(store=ChromaStore.open(tmp_path, model="wordllama-256")).close()
+    with ChromaStore.open(tmp_path, model="wordllama-256") as store:
+        store.delete(["vase0", "vase1", "vase2"])
+    again = filed((), store=ChromaStore.open(tmp_path, model="wordllama-256"), llm=None)
+    assert again.stats()["scenes"] == 3
+    again.close()

@@ -94,7 +94,7 @@ class Ledger:
         self._vectors: dict[str, Vectors] = {}
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
-        self._read_only = read_only
+        self.read_only = read_only
         self.version = 0
         if path is not None and (path.exists() or not read_only):
             self._open(path)
@@ -137,7 +137,7 @@ class Ledger:
     @contextmanager
     def saving(self) -> Iterator[None]:
         """All that is put and dropped inside is saved together, or, after an error, none of it."""
-        if self._read_only:
+        if self.read_only:
             raise StoreError("This memory is open for reading only; open it to write.")
         with self._lock:
             before = {name: dict(records) for name, records in self._records.items()}
@@ -183,7 +183,7 @@ class Ledger:
         kept = {_vector_key(model, text): vector for text, vector in vectors.items()}
         new, old = kept.keys() - self._vectors.keys(), self._vectors.keys() - kept.keys()
         self._vectors = kept
-        if self._database is None or self._read_only:
+        if self._database is None or self.read_only:
             return
         rows = [(key, np.asarray(kept[key], np.float32).tobytes()) for key in new]
         with self._lock:
@@ -200,12 +200,12 @@ class Ledger:
     def _open(self, path: Path) -> None:
         try:
             database = sqlite3.connect(
-                f"{path.resolve().as_uri()}?mode={'ro' if self._read_only else 'rwc'}",
+                f"{path.resolve().as_uri()}?mode={'ro' if self.read_only else 'rwc'}",
                 uri=True, check_same_thread=False,
             )  # fmt: skip
             # What is forgotten is overwritten, not only unlinked.
             database.execute("PRAGMA secure_delete = ON")
-            if not self._read_only:
+            if not self.read_only:
                 database.executescript(
                     "CREATE TABLE IF NOT EXISTS record (kind TEXT, id TEXT, body TEXT, PRIMARY KEY (kind, id));"
                     "CREATE TABLE IF NOT EXISTS vector (id TEXT PRIMARY KEY, value BLOB);"

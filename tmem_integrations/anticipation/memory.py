@@ -23,7 +23,11 @@ from tmem_integrations.anticipation.recollection import (
     Recollection,
     write_recollection,
 )
-from tmem_integrations.anticipation.retiring import retire_messages, touched_messages
+from tmem_integrations.anticipation.retiring import (
+    retire_messages,
+    retire_orphans,
+    touched_messages,
+)
 from tmem_integrations.anticipation.rule_writer import RuleWriter
 from tmem_integrations.anticipation.writer import Writer
 from tmem_integrations.drivers import Seats, adrive, drive
@@ -79,6 +83,8 @@ class AnticipatoryMemory:
             Path(folder) / FILE if folder is not None else None,
             read_only=bool(getattr(history.store, "read_only", False)),
         )
+        if not self.ledger.read_only and self.ledger.turns:
+            retire_orphans(self.ledger, history.store)
         self._on_step = on_step
         self._index = Index(history.store, self.embedder, self.ledger)
 
@@ -156,8 +162,8 @@ class AnticipatoryMemory:
 
     def sync(self) -> None:
         """Bring what is derived in line with the store, whoever wrote to it meanwhile."""
+        retire_orphans(self.ledger, self.store)
         present = self.store.ids(Scope())
-        self.forget([one for one in self.ledger.turns if one not in set(present)])
         found = self.store.get(present)
         self.file([found[one] for one in present if one in found])
 

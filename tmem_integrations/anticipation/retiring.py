@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
-from tmem_integrations.anticipation.ledger import Ledger, Turn, fingerprint
+from tmem_integrations.anticipation.ledger import FILE, Ledger, Turn, fingerprint
 from tmem_integrations.anticipation.scenes import scene_of
-from tmem_integrations.messages import Message
+from tmem_integrations.messages import Message, Scope
+from tmem_integrations.protocols import MessageStore
 
 
 def retire_messages(ledger: Ledger, ids: Collection[str], remaining: Mapping[str, Message]) -> int:
@@ -36,6 +38,38 @@ def retire_messages(ledger: Ledger, ids: Collection[str], remaining: Mapping[str
                 anew = scene_of(part)
                 ledger.put(anew, *(Turn(m.id, fingerprint(m), anew.id) for m in part))
     return len(touched)
+
+
+def retire_orphans(ledger: Ledger, store: MessageStore) -> int:
+    """Take back all that was derived from messages that are gone from the store.
+
+    Returns:
+        How many messages were gone.
+    """
+    present = set(store.ids(Scope()))
+    gone = [one for one in ledger.turns if one not in present]
+    if gone:
+        left = set(touched_messages(ledger, gone)) & present
+        with ledger.saving():
+            retire_messages(ledger, gone, store.get(left))
+        # Their texts cannot be told from others' by then; what is missing is made again.
+        ledger.keep_vectors("", {})
+    return len(gone)
+
+
+def forget_derived(store: MessageStore) -> int:
+    """`retire_orphans` for whatever lies beside a store in a folder; nothing is asked of a model.
+
+    For whoever deletes messages without the memory that was derived from them.
+    """
+    folder = getattr(store, "folder", None)
+    if folder is None or not (Path(folder) / FILE).exists():
+        return 0
+    ledger = Ledger(Path(folder) / FILE)
+    try:
+        return retire_orphans(ledger, store)
+    finally:
+        ledger.close()
 
 
 def touched_messages(ledger: Ledger, ids: Collection[str]) -> list[str]:

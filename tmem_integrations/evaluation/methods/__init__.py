@@ -1,6 +1,7 @@
 """Methods by name, all through one protocol.
 
-bm25, bm25+metadata, dense, rrf, recent, full; forest, global and the forest's ablations; and any
+bm25, bm25+metadata, dense, rrf, recent, full; forest, global and the forest's ablations; anticipation
+alone and joined to the forest; and any
 retriever of LangChain or LlamaIndex by import path (see `frameworks`).
 """
 
@@ -42,7 +43,8 @@ _ABLATIONS = (
     "global", "forest-episodes", "forest-surroundings", "forest-vectors", "forest-metadata",
     "forest-topic", "forest-phase", "forest-topic-phase", "forest-replies",
 )  # fmt: skip
-METHODS = (*_RANKING, "full", "forest", *_ABLATIONS)
+_ANTICIPATION = ("anticipation", "forest+anticipation")
+METHODS = (*_RANKING, "full", "forest", *_ABLATIONS, *_ANTICIPATION)
 """Names `make_method` knows."""
 
 
@@ -67,6 +69,11 @@ def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method
         from tmem_integrations.evaluation.methods.forest import ForestMethod
 
         return ForestMethod(name, llm=llm, embeddings=embeddings)
+    if name in _ANTICIPATION:
+        from tmem_integrations.evaluation.methods.anticipation import AnticipationMethod
+
+        joined = name.startswith("forest")
+        return AnticipationMethod(name, joined, llm=llm, embeddings=embeddings)
     if name in _ABLATIONS:
         from tmem_integrations.evaluation.methods.ablations import AblatedForest
 

@@ -38,14 +38,17 @@ class ForestMethod:
             embeddings=self.embeddings,
             timezone="UTC",
         )
-        return _ForestSearcher(retriever)
+        return ForestSearcher(retriever)
 
 
 @dataclass(frozen=True, slots=True)
-class _ForestSearcher:
+class ForestSearcher:
+    """A forest retriever, asked through its public face."""
+
     retriever: Any
 
     def select(self, query: Query, max_messages: int, max_tokens: int) -> Selection:
+        """The messages of the forest, the most relevant first."""
         retrieval = self.retriever.retrieve_forest(
             query.text,
             asking_user=query.asking_user,

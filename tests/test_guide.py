@@ -196,7 +196,9 @@ def test_its_commands_work_one_after_the_other(
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_its_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    targets += re.findall(r'(?:src|srcset)="([^"]+)"', text)
+    for target in targets:
         assert (page.parent / target).exists(), target
 
 

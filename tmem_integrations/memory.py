@@ -397,10 +397,10 @@ def verdict_cache_of(store: MessageStore) -> VerdictCache | None:
         A file in the store's folder; in memory for a store without one. None for a folder that cannot
         be written: a cache of this process alone would not hear of what others delete.
     """
-    folder: Path | None = getattr(store, "folder", None)
+    folder: str | Path | None = getattr(store, "folder", None)
     if folder is None:
         return VerdictCache()
-    path = folder / _VERDICTS
+    path = Path(folder) / _VERDICTS
     writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
     return VerdictCache(path) if writable else None
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tmem_integrations.errors import TmemError
     from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.messages import Message, Query
-    from tmem_integrations.pipeline import Retrieval
+    from tmem_integrations.retrieval import Retrieval
     from tmem_integrations.retriever import TemporalForestRetriever
 
 # Imported when first used: `import tmem_integrations` alone loads no framework and no numpy.
@@ -23,7 +23,7 @@ _HOMES = {
     "ForestConfig": "config",
     "Message": "messages",
     "Query": "messages",
-    "Retrieval": "pipeline",
+    "Retrieval": "retrieval",
     "TemporalForestRetriever": "retriever",
     "TemporalMemory": "memory",
     "TmemError": "errors",

@@ -26,7 +26,7 @@ from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.periods import bounds, explain_period, period_of, within
-from tmem_integrations.pipeline import Retrieval, answer_question
+from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
     Associative,
     Embedder,
@@ -37,6 +37,7 @@ from tmem_integrations.protocols import (
     TokenCounter,
 )
 from tmem_integrations.requests import Flow
+from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.trace import OnStage
 
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.

@@ -41,8 +41,8 @@ from tmem_integrations.errors import ConfigError, StoreError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Estimate
-from tmem_integrations.pipeline import Retrieval
 from tmem_integrations.protocols import Associative, IngestReport
+from tmem_integrations.retrieval import Retrieval
 
 Time = datetime | str | float
 Names = str | frozenset[str]

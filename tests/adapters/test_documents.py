@@ -7,7 +7,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 from tmem_integrations.bridges.documents import messages_from_documents, pieces_of_forest
 from tmem_integrations.errors import MessageError
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.pipeline import Retrieval
+from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.evidence import Label
 from tmem_integrations.stages.forest import Forest, Node, Relation
 from tmem_integrations.trace import Trace

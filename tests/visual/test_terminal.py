@@ -1,6 +1,5 @@
 """The terminal view: what holds is marked, and no text acts on the terminal."""
 
-from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -8,31 +7,11 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from visual.trees import EXPAND, ROOT, UPDATE, forest_of
 
-from tmem_integrations.messages import Message
-from tmem_integrations.stages.evidence import Label
-from tmem_integrations.stages.forest import Forest, Node, Relation
+from tmem_integrations.stages.forest import Forest
 from tmem_integrations.visual.states import State, states_of
 from tmem_integrations.visual.terminal import ForestView, safe_text
-
-START = datetime(2026, 3, 2, 8, tzinfo=UTC)
-ROOT, UPDATE, EXPAND = Relation.ROOT, Relation.UPDATE, Relation.EXPAND
-
-
-def forest(*nodes: tuple[int | None, Relation], texts: tuple[str, ...] = ()) -> Forest:
-    """Nodes given as (parent, relation), an hour apart."""
-    grown: list[Node] = []
-    for i, (parent, relation) in enumerate(nodes):
-        message = Message(
-            id=f"m{i}",
-            text=texts[i] if texts else f"text {i}",
-            sent_at=START + timedelta(hours=i),
-            author="Ann",
-            channel="ops",
-        )
-        depth = 0 if parent is None else grown[parent].depth + 1
-        grown.append(Node(message, Label.KEY, 1.0, parent, relation, 1.0, depth))
-    return Forest(tuple(grown))
 
 
 def shown(view: ForestView, *, color: bool = False, width: int = 100) -> str:
@@ -43,32 +22,32 @@ def shown(view: ForestView, *, color: bool = False, width: int = 100) -> str:
 
 
 def test_a_chain_of_updates_has_its_last_one_current() -> None:
-    chain = forest((None, ROOT), (0, UPDATE), (1, UPDATE))
+    chain = forest_of((None, ROOT), (0, UPDATE), (1, UPDATE))
     assert states_of(chain) == (State.SUPERSEDED, State.SUPERSEDED, State.CURRENT)
 
 
 def test_of_two_updates_of_one_message_the_later_is_current() -> None:
-    siblings = forest((None, ROOT), (0, UPDATE), (0, UPDATE))
+    siblings = forest_of((None, ROOT), (0, UPDATE), (0, UPDATE))
     assert states_of(siblings) == (State.SUPERSEDED, State.UPDATING, State.CURRENT)
 
 
 def test_a_branch_that_ended_earlier_is_not_current() -> None:
     # 0 is updated by 1, which 2 updates; 3 updates 0 after all of them.
-    branches = forest((None, ROOT), (0, UPDATE), (1, UPDATE), (0, UPDATE))
+    branches = forest_of((None, ROOT), (0, UPDATE), (1, UPDATE), (0, UPDATE))
     assert states_of(branches)[1:] == (State.SUPERSEDED, State.UPDATING, State.CURRENT)
 
 
 def test_an_answer_neither_supersedes_nor_holds() -> None:
-    assert states_of(forest((None, ROOT), (0, EXPAND))) == (State.PLAIN, State.PLAIN)
+    assert states_of(forest_of((None, ROOT), (0, EXPAND))) == (State.PLAIN, State.PLAIN)
 
 
 def test_every_tree_has_its_own_current_message() -> None:
-    two = forest((None, ROOT), (0, UPDATE), (None, ROOT), (2, UPDATE))
+    two = forest_of((None, ROOT), (0, UPDATE), (None, ROOT), (2, UPDATE))
     assert [s is State.CURRENT for s in states_of(two)] == [False, True, False, True]
 
 
 def test_a_node_shows_number_relation_time_author_channel_and_text() -> None:
-    text = shown(ForestView(forest((None, ROOT), (0, UPDATE)), zone=ZoneInfo("Europe/Berlin")))
+    text = shown(ForestView(forest_of((None, ROOT), (0, UPDATE)), zone=ZoneInfo("Europe/Berlin")))
     assert text.splitlines() == [
         "[1] Mon 02 Mar 2026 09:00  Ann  #ops  superseded",
         "text 0",
@@ -78,12 +57,12 @@ def test_a_node_shows_number_relation_time_author_channel_and_text() -> None:
 
 
 def test_trees_are_parted_by_a_blank_line() -> None:
-    lines = shown(ForestView(forest((None, ROOT), (None, ROOT)))).splitlines()
+    lines = shown(ForestView(forest_of((None, ROOT), (None, ROOT)))).splitlines()
     assert [i for i, line in enumerate(lines) if not line] == [2]
 
 
 def test_what_is_superseded_is_dim_and_what_holds_is_bold() -> None:
-    text = shown(ForestView(forest((None, ROOT), (0, UPDATE))), color=True)
+    text = shown(ForestView(forest_of((None, ROOT), (0, UPDATE))), color=True)
     assert "\x1b[2mtext 0" in text
     assert "\x1b[1mtext 1" in text
 
@@ -93,17 +72,17 @@ def test_an_empty_forest_says_so() -> None:
 
 
 def test_a_long_text_is_cut_with_a_count() -> None:
-    view = ForestView(forest((None, ROOT), texts=("x" * 12,)), max_characters=10)
+    view = ForestView(forest_of((None, ROOT), texts=("x" * 12,)), max_characters=10)
     assert shown(view).splitlines()[1] == "x" * 10 + "… (+2 characters)"
 
 
 def test_an_escape_sequence_in_a_text_is_shown_not_sent() -> None:
-    view = ForestView(forest((None, ROOT), texts=("\x1b[2Jgone\x07",)))
+    view = ForestView(forest_of((None, ROOT), texts=("\x1b[2Jgone\x07",)))
     assert shown(view).splitlines()[1] == "<U+001B>[2Jgone<U+0007>"
 
 
 def test_markup_in_a_text_is_shown_as_written() -> None:
-    view = ForestView(forest((None, ROOT), texts=("[bold red]hi[/] :smile:",)))
+    view = ForestView(forest_of((None, ROOT), texts=("[bold red]hi[/] :smile:",)))
     assert shown(view).splitlines()[1] == "[bold red]hi[/] :smile:"
 
 
@@ -117,5 +96,5 @@ def test_joined_emoji_stay_whole() -> None:
 
 @given(st.text())
 def test_no_text_sends_a_control_character(text: str) -> None:
-    printed = shown(ForestView(forest((None, ROOT), texts=(text,)), max_characters=10_000))
+    printed = shown(ForestView(forest_of((None, ROOT), texts=(text,)), max_characters=10_000))
     assert not [c for c in printed if c != "\n" and not c.isprintable() and ord(c) < 0xA0]

@@ -21,7 +21,7 @@ from tmem_integrations.messages import Message
 from tmem_integrations.protocols import TokenCounter
 
 if TYPE_CHECKING:
-    from tmem_integrations.pipeline import Retrieval
+    from tmem_integrations.retrieval import Retrieval
 
 # Keys tried for a field that `metadata_map` does not name; the others go by their own name.
 _USUAL_KEYS: dict[str, tuple[str, ...]] = {

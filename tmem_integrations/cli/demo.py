@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.messages import Message
-    from tmem_integrations.pipeline import Retrieval
+    from tmem_integrations.retrieval import Retrieval
 
 NOTHING_FOUND = 1
 # Both sides show as many messages, so neither wins by showing more.

@@ -14,7 +14,7 @@ from tmem_integrations.errors import AccessError, ConfigError, ImportFormatError
 if TYPE_CHECKING:
     from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.messages import Message
-    from tmem_integrations.pipeline import Retrieval
+    from tmem_integrations.retrieval import Retrieval
     from tmem_integrations.stores.chroma import ChromaStore
 
 # Of times typed without a zone, and of the times shown.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from tmem_integrations.messages import Message, Query
 
 if TYPE_CHECKING:
-    from tmem_integrations.pipeline import Retrieval
+    from tmem_integrations.retrieval import Retrieval
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,18 +133,6 @@ def test_a_line_stays_its_author_s():
     assert line.author == "Bo"
 
 
-def test_a_history_in_which_only_the_asker_is_found_gives_an_explained_result():
-    memory = TemporalMemory.from_messages(
-        [
-            {"id": "m1", "text": "we ship on Friday", "timestamp": 0.0, "author": "Ann"},
-            {"id": "m2", "text": "no, on Monday", "timestamp": 60.0, "author": "Bo"},
-        ]
-    )
-    found = memory.retrieve("kubernetes", asking_user="Bo")
-    assert not len(found.forest)
-    assert "the name of who asks: 1" in (found.trace.explanation or "")
-
-
 def test_an_unknown_channel_and_one_without_hits_explain_themselves_differently():
     memory = TemporalMemory.from_messages([message(0, "ship it", channel="ops")])
     unknown = memory.retrieve("ship", channels="opps").trace.explanation
@@ -235,3 +223,14 @@ def test_bounds_hold_and_parents_are_earlier(rows, question, max_messages, max_t
 def test_async_and_sync_give_the_same():
     memory = remember("ship on friday", "no, on monday")
     assert asyncio.run(memory.aretrieve("ship")).metadata() == memory.retrieve("ship").metadata()
+
+
+def test_what_the_asker_wrote_is_not_found_by_the_asker_s_name_alone():
+    history = [message(0, "tea", author="Priya"), message(1, "the rollback is friday", author="Bo")]
+    memory = TemporalMemory.from_messages(history)
+    assert memory.retrieve("kubernetes", asking_user="Priya").message_ids == ()
+    assert "m1" in memory.retrieve("rollback", asking_user="Priya").message_ids
+
+
+def test_a_term_that_one_of_two_messages_holds_is_found():
+    assert remember("ship", "tea").retrieve("ship").message_ids[0] == "m0"

@@ -15,7 +15,7 @@ import numpy as np
 from tmem_integrations.config import ForestConfig, RelevanceConfig
 from tmem_integrations.judges.panel import RULES, Gate, Linker, Panel
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.protocols import Partition, Scores, TokenCounter, partition_of
+from tmem_integrations.protocols import Matches, Partition, Scores, TokenCounter, partition_of
 from tmem_integrations.requests import (
     Flow,
     associate,
@@ -79,7 +79,7 @@ def answer_question(
     """
     log = Recorder(on_stage)
     text = search_text(query)
-    matches = yield from search(text)
+    matches = yield from _matches(query)
     at = yield from times(matches.rows)
     with log.stage("anchors", taken=len(matches.rows)) as record:
         anchors = select_anchors(matches, at, config.anchors)
@@ -117,6 +117,17 @@ def answer_question(
         if message is not None
     )
     return _result(query, compressed, seeds, associations, zone or UTC, log, unknown_channels)
+
+
+def _matches(query: Query) -> Flow[Matches]:
+    """Messages with a word of the question; the asker's name adds to a score but finds nothing alone."""
+    text, question = search_text(query), without_function_words(query.text)
+    matches = yield from search(text)
+    if text == question:
+        return matches
+    asked = yield from search(question)
+    kept = np.isin(matches.rows, asked.rows)
+    return Matches(matches.rows[kept], matches.scores[kept])
 
 
 def _associations(
@@ -288,7 +299,7 @@ def _result(
         tree_texts=linearize_trees(compressed, zone=zone),
         n_tokens=compressed.n_tokens,
         dropped=compressed.dropped,
-        degraded=(*log.degraded, *_degraded(compressed)),
+        degraded=(*log.degraded, *compressed.degraded),
         trace=log.trace(explanation),
         anchors=anchors,
         associated={
@@ -300,22 +311,9 @@ def _result(
     )
 
 
-def _degraded(compressed: CompressedForest) -> tuple[str, ...]:
-    """What the budget cost the messages that are shown."""
-    notes = []
-    if any(compressed.omitted):
-        n = sum(count > 0 for count in compressed.omitted)
-        notes.append(f"The budget left out sentences of {n} messages.")
-    if compressed.cut:
-        notes.append(
-            f"The budget cut {len(compressed.cut)} messages short: {list(compressed.cut)}."
-        )
-    return tuple(notes)
-
-
 def _nothing_kept(anchors: Sequence[Evidence]) -> str:
     return (
-        f"Messages that share a word with the question or the name of who asks: {len(anchors)}. "
+        f"Messages that share a word with the question: {len(anchors)}. "
         "Neither they nor what was said around them was kept as evidence."
     )
 

@@ -20,8 +20,9 @@ from tmem_integrations.stores.chroma_client import (
     chroma_errors,
 )
 from tmem_integrations.stores.chroma_table import SCHEMA_KEY, ChromaTable
-from tmem_integrations.stores.folder import lock_folder, require_folder, vacuum
+from tmem_integrations.stores.folder import WriteWatch, lock_folder, require_folder, vacuum
 from tmem_integrations.stores.indexed import IndexedStore
+from tmem_integrations.stores.snapshot import Snapshot
 
 COLLECTION = "tmem"
 _in_memory = itertools.count(1)
@@ -40,6 +41,7 @@ class ChromaStore(IndexedStore):
 
     folder: Path | None = None
     _folder_lock: FileLock | None = None
+    _watch: WriteWatch | None = None
 
     @property
     def is_persistent(self) -> bool:
@@ -56,7 +58,13 @@ class ChromaStore(IndexedStore):
     ) -> Self:
         """A new store that is gone when it is closed. No other store or client of Chroma sees it."""
         name = f"in memory {next(_in_memory)}"
-        table = ChromaTable(lambda: OwnChroma.local(None), collection=COLLECTION, name=name)
+        table = ChromaTable(
+            lambda: OwnChroma.local(None),
+            collection=COLLECTION,
+            name=name,
+            # Nobody else can write.
+            write_mark=lambda: 0,
+        )
         return cls(table, name=name, model=model, dimension=dimension, language=language)
 
     @classmethod
@@ -83,6 +91,7 @@ class ChromaStore(IndexedStore):
         require_folder(path, read_only=read_only)
         lock = None if read_only else lock_folder(path)
         table: ChromaTable | None = None
+        watch = WriteWatch(path)
         try:
             table = ChromaTable(
                 lambda: OwnChroma.local(path),
@@ -90,19 +99,21 @@ class ChromaStore(IndexedStore):
                 name=f"'{folder}'",
                 create=False,
                 read_only=read_only,
+                write_mark=watch.mark,
                 after_flush=lambda: vacuum(path),
             )
             store = cls(
                 table, name=f"'{folder}'", model=model, dimension=dimension, language=language,
-                read_only=read_only,
+                read_only=read_only, snapshot=Snapshot(path),
             )  # fmt: skip
         except BaseException:
+            watch.close()
             if table is not None:
                 table.close()
             if lock is not None:
                 lock.release()
             raise
-        store.folder, store._folder_lock = path, lock
+        store.folder, store._folder_lock, store._watch = path, lock, watch
         return store
 
     @classmethod
@@ -239,5 +250,7 @@ class ChromaStore(IndexedStore):
         try:
             super().close()
         finally:
+            if self._watch is not None:
+                self._watch.close()
             if self._folder_lock is not None:
                 self._folder_lock.release()

@@ -36,6 +36,7 @@ class ChromaTable:
         name: How errors call the store.
         create: Make the collection next to others where it is missing.
         read_only: Never make it.
+        write_mark: See `Table.write_mark`; None where somebody may write unnoticed.
         after_flush: Removes deleted rows from the files; None where there are no files of ours.
 
     Raises:
@@ -51,11 +52,13 @@ class ChromaTable:
         name: str,
         create: bool = True,
         read_only: bool = False,
+        write_mark: Callable[[], int | None] | None = None,
         after_flush: Callable[[], None] | None = None,
     ) -> None:
         self._connect = connect
         self._name = collection
         self._where = name
+        self._write_mark = write_mark
         self._after_flush = after_flush
         self._is_outdated = False
         # Client and collection are replaced together; a call keeps both until it is done.
@@ -70,9 +73,19 @@ class ChromaTable:
         self._connection: tuple[ChromaClient, Collection] | None = (client, found)
 
     @property
+    def store_id(self) -> str:
+        """Of these rows; a table that starts over has another."""
+        return str(self._open()[1].id)
+
+    @property
     def batch_size(self) -> int:
         """How many rows one `write` may have."""
         return self._batch_size
+
+    def write_mark(self) -> int | None:
+        """A number that is the same as long as nobody wrote; None when only the manifest can tell."""
+        self._open()
+        return None if self._write_mark is None else self._write_mark()
 
     def read_manifest(self) -> Manifest:
         """The manifest as it is in the database now."""

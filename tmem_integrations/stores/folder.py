@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import uuid
 from contextlib import closing
 from pathlib import Path
@@ -60,6 +61,42 @@ def lock_folder(folder: Path) -> FileLock:
             f"{folder} cannot be written: {error}. To read it only, open it with read_only=True."
         ) from error
     return lock
+
+
+class WriteWatch:
+    """Notices that somebody wrote to the database of a folder, in microseconds: SQLite keeps a number that
+    changes with each commit of another connection.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._lock = threading.Lock()
+        self._address = f"{(folder / DATABASE).as_uri()}?mode=ro"
+        self._database: sqlite3.Connection | None = None
+        self._is_closed = False
+
+    def mark(self) -> int | None:
+        """A number that is the same as long as nobody wrote; None when it cannot be told."""
+        with self._lock:
+            if self._is_closed:
+                return None
+            try:
+                if self._database is None:
+                    # Never waits: whoever is kept from looking takes it that something was written.
+                    self._database = sqlite3.connect(
+                        self._address, uri=True, timeout=0, check_same_thread=False
+                    )
+                (number,) = self._database.execute("PRAGMA data_version").fetchone()
+            except sqlite3.Error:
+                return None
+        return int(number)
+
+    def close(self) -> None:
+        """Release the file. Closing twice is fine."""
+        with self._lock:
+            self._is_closed = True
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
 
 
 def vacuum(folder: Path) -> None:

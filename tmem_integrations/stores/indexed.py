@@ -30,6 +30,7 @@ from tmem_integrations.stores.compatibility import (
 )
 from tmem_integrations.stores.ingest import write_batch
 from tmem_integrations.stores.replica import Replica
+from tmem_integrations.stores.snapshot import Snapshot
 from tmem_integrations.stores.table import Table
 from tmem_integrations.stores.view import IndexedView
 
@@ -46,6 +47,7 @@ class IndexedStore:
         dimension: Of its vectors; None does not check it, and a new store takes that of its first.
         language: How words are split and conflated, see `text.split_terms`.
         read_only: Refuse to write.
+        snapshot: File to begin from when it is opened, written when a writer closes the store.
 
     Raises:
         StoreMismatchError: If the store was built with another model or dimension.
@@ -61,6 +63,7 @@ class IndexedStore:
         dimension: int | None = None,
         language: str | None = None,
         read_only: bool = False,
+        snapshot: Snapshot | None = None,
     ) -> None:
         if dimension is not None and dimension < 1:
             raise ConfigError(f"dimension must be at least 1, got {dimension}.")
@@ -69,7 +72,7 @@ class IndexedStore:
         self.read_only = read_only
         self._table = table
         self._is_closed = False
-        self._replica = Replica(table, language=language)
+        self._replica = Replica(table, language=language, snapshot=snapshot)
         self._adopt(model, dimension)
 
     @property
@@ -183,6 +186,8 @@ class IndexedStore:
             if self._replica.manifest.has_remains and not self.read_only:
                 with suppress(StoreError):
                     self.scrub()
+            if not self.read_only:
+                self._replica.save_snapshot()
             self._is_closed = True
             self._table.close()
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmem_integrations.messages import Message, Scope
-from tmem_integrations.stores.lexical import LexicalIndex
+from tmem_integrations.stores.lexical import LexicalIndex, Postings
 from tmem_integrations.stores.rows import Row
 from tmem_integrations.stores.timeline import Timeline
 from tmem_integrations.text import index_text, split_terms
@@ -82,11 +82,25 @@ class Legs:
             self._remove([row.message.id for row in rows])
             slots = self.timeline.add([r.message for r in rows], [r.arrival for r in rows])
             self.lexical.add(slots, terms)
-            for slot, row in zip(slots, rows, strict=True):
-                self._ids.append(row.message.id)
-                self._messages.append(row.message)
-                self._slots[row.message.id] = slot
-                self._next_arrival = max(self._next_arrival, row.arrival + 1)
+            self._place([r.message for r in rows], slots, [r.arrival for r in rows])
+
+    def dump(self) -> tuple[list[Message], list[int], Postings]:
+        """All messages that are there with their order of arrival and their words; nothing is left of
+        those removed.
+        """
+        with self._lock:
+            alive = np.flatnonzero(self.timeline.columns.alive)
+            arrivals = self.timeline.columns.arrival[alive].tolist()
+            messages = [self._messages[slot] for slot in alive.tolist()]
+            return [m for m in messages if m is not None], arrivals, self.lexical.dump()
+
+    def restore(
+        self, messages: Sequence[Message], arrivals: Sequence[int], postings: Postings
+    ) -> None:
+        """Take over what `dump` gave; only while nothing is held."""
+        with self._lock:
+            self.lexical.restore(postings)
+            self._place(messages, self.timeline.add(messages, arrivals), arrivals)
 
     def remove(self, ids: Collection[str]) -> None:
         """Forget messages; unknown ids are passed over."""
@@ -102,6 +116,15 @@ class Legs:
         """The search terms of a message."""
         text = index_text(row.message)
         return split_terms(text, language=self.language, single_characters=True)
+
+    def _place(
+        self, messages: Sequence[Message], slots: Sequence[int], arrivals: Sequence[int]
+    ) -> None:
+        ids = [message.id for message in messages]
+        self._ids.extend(ids)
+        self._messages.extend(messages)
+        self._slots.update(zip(ids, slots, strict=True))
+        self._next_arrival = max(self._next_arrival, *(one + 1 for one in arrivals), 0)
 
     def _remove(self, ids: Collection[str]) -> None:
         slots = [self._slots.pop(one) for one in ids if one in self._slots]

@@ -72,6 +72,25 @@ class _State:
     alive: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
 
 
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """All that an index holds of the documents that are there, numbered anew from 0.
+
+    Attributes:
+        terms: (t,) the terms.
+        starts: (t + 1,) where each term's postings begin in `slots` and `counts`.
+        slots: (p,) documents, ascending within a term.
+        counts: (p,) how often the document holds the term.
+        lengths: (n,) how many terms each document has.
+    """
+
+    terms: list[str]
+    starts: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
 class LexicalIndex:
     """An inverted index of documents that are numbered by the order of their coming: their slot.
 
@@ -126,6 +145,30 @@ class LexicalIndex:
         if 2 * self._n_dead_tokens > int(self._lengths.values[alive].sum()):
             segments = self._compact(segments, alive)
         self._publish(segments)
+
+    def dump(self) -> Postings:
+        """What `restore` takes; nothing is left of removed documents."""
+        state = self._state
+        merged = merge_segments(state.segments, state.alive)
+        renumbered = (np.cumsum(state.alive) - 1).astype(np.int32)
+        spelled = {number: term for term, number in self._numbers.items()}
+        return Postings(
+            terms=[spelled[number] for number in merged.terms.tolist()],
+            starts=merged.starts,
+            slots=renumbered[merged.slots],
+            counts=merged.counts,
+            lengths=state.lengths[state.alive],
+        )
+
+    def restore(self, postings: Postings) -> None:
+        """Hold the documents of a dump; only while the index is empty."""
+        self._numbers = {term: number for number, term in enumerate(postings.terms)}
+        self._next_number = len(postings.terms)
+        self._lengths.extend(postings.lengths)
+        self._alive.extend(np.ones(len(postings.lengths), np.bool_))
+        numbers = np.arange(len(postings.terms))
+        segment = Segment(numbers, postings.starts, postings.slots, postings.counts)
+        self._publish((segment,) if len(segment) else ())
 
     def search(
         self, terms: Sequence[str], allowed: NDArray[np.bool_] | None = None

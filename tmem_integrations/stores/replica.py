@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tmem_integrations.stores.legs import Legs
+from tmem_integrations.stores.snapshot import Loaded, Snapshot
 from tmem_integrations.stores.table import Manifest, Table
 
 
@@ -19,35 +20,50 @@ class Replica:
 
     Args:
         table: The rows of record.
+        snapshot: Where to begin from; None where nothing can be kept beside the table.
         language: See `Legs`.
 
     Raises:
         StoreError: If the table cannot be read.
     """
 
-    def __init__(self, table: Table, *, language: str | None) -> None:
+    def __init__(
+        self, table: Table, *, language: str | None, snapshot: Snapshot | None = None
+    ) -> None:
         self.lock = threading.RLock()
         self._table = table
         self._language = language
+        self._snapshot = snapshot
+        # A file that was passed over once must not be taken for a fitting one when versions have risen.
+        self._is_snapshot_void = False
         # Set when a write of ours failed half-way: the table may hold what the legs do not.
         self._is_doubtful = False
         # Rows move up when others are deleted, so reading page by page may have passed some over.
         self._must_compare = False
         self._own_writes: tuple[Manifest, ...] = ()
+        # Read before the manifest: a write between the two is noticed next time.
+        self._mark = table.write_mark()
         self.manifest = table.read_manifest()
         self.legs = self._load(self.manifest)
 
     def refresh(self) -> None:
         """Take in what others wrote."""
+        mark = self._table.write_mark()
+        if mark is not None and mark == self._mark and not self._is_doubtful:
+            return
         if self._is_current(self._table.read_manifest()):
+            self._mark = mark
             return
         with self.lock:
+            mark = self._table.write_mark()
             manifest = self._table.read_manifest()
             if not self._is_current(manifest):
                 self._table.forget_cached()
                 self._catch_up(manifest)
                 self.manifest = manifest
                 self._is_doubtful = False
+            # Last: whoever sees this mark finds the legs complete.
+            self._mark = mark
 
     @contextmanager
     def write(self, *, deletes: bool = False, leaves_remains: bool = False) -> Iterator[int]:
@@ -61,6 +77,8 @@ class Replica:
             The version that the rows written in the block carry.
         """
         with self.lock:
+            if deletes or leaves_remains or self._is_snapshot_void:
+                self._discard_snapshot()
             old = self.manifest
             version = old.version + 1
             new = replace(
@@ -87,6 +105,7 @@ class Replica:
     def start_over(self, model: str | None, dimension: int | None) -> None:
         """Give an empty table another model or dimension."""
         with self.lock:
+            self._discard_snapshot()
             version = self.manifest.version + 1
             manifest = Manifest(version=version, model=model, dimension=dimension)
             self._table.start_over(manifest)
@@ -104,14 +123,43 @@ class Replica:
     def _is_current(self, manifest: Manifest) -> bool:
         return not self._is_doubtful and manifest in (self.manifest, *self._own_writes)
 
+    def save_snapshot(self) -> None:
+        """Write down what is held, where enough has changed."""
+        with self.lock:
+            if self._snapshot is None or self._is_doubtful or self._must_compare:
+                return
+            if self._snapshot.is_stale(self.legs):
+                self._snapshot.save(self.legs, self.manifest.version, self._table.store_id)
+
+    def _discard_snapshot(self) -> None:
+        if self._snapshot is not None:
+            self._snapshot.discard()
+            self._is_snapshot_void = False
+
     def _load(self, manifest: Manifest) -> Legs:
-        legs = Legs(self._language)
-        for page in self._table.pages():
+        begun = self._begin(manifest)
+        legs = begun.legs if begun else Legs(self._language)
+        for page in self._table.pages(newer_than=begun.version if begun else None):
             legs.put(page)
         self._must_compare = self._was_disturbed(manifest)
         if self._must_compare:
             self._compare(legs)
         return legs
+
+    def _begin(self, manifest: Manifest) -> Loaded | None:
+        """Legs of an earlier version, if nothing was deleted since."""
+        if self._snapshot is None:
+            return None
+        begun = None
+        if not manifest.is_deleting:
+            begun = self._snapshot.read(
+                self._table.store_id,
+                self._language,
+                oldest=manifest.last_deletion,
+                newest=manifest.version,
+            )
+        self._is_snapshot_void = begun is None
+        return begun
 
     def _catch_up(self, manifest: Manifest) -> None:
         if manifest.version < self.manifest.version:

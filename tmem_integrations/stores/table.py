@@ -40,12 +40,22 @@ class Table(Protocol):
     """Rows with vectors in a database. Every method may raise `StoreError`."""
 
     @property
+    def store_id(self) -> str:
+        """Of these rows; a table that starts over has another."""
+        ...
+
+    @property
     def batch_size(self) -> int:
         """How many rows one `write` may have."""
         ...
 
     def read_manifest(self) -> Manifest:
         """The manifest as it is in the database now."""
+        ...
+
+    def write_mark(self) -> int | None:
+        """A number that is the same as long as nobody wrote, far cheaper to read than the manifest; None
+        when only the manifest can tell."""
         ...
 
     def write_manifest(self, manifest: Manifest) -> None:

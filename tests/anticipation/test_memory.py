@@ -1,6 +1,7 @@
 """A memory that anticipates over time: what is added, edited, forgotten, hidden and interrupted."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -260,6 +261,15 @@ def test_writes_through_a_joined_retriever_are_filed():
     assert memory.stats()["scenes"] == 4
     retriever.delete_messages([m.id for m in HISTORY if m.id.startswith("vase")])
     assert memory.stats()["scenes"] == 3
+
+
+def test_questions_may_be_asked_while_messages_are_filed():
+    memory = filed(HISTORY[:3], llm=None)
+    with ThreadPoolExecutor() as pool:
+        writing = [pool.submit(memory.add, [message]) for message in HISTORY[3:]]
+        asking = [pool.submit(memory.retrieve, "piano vase choir") for _ in range(24)]
+        assert all(one.result() for one in [*writing, *asking])
+    assert memory.stats()["messages"] == len(HISTORY)
 
 
 @settings(max_examples=25, deadline=None)

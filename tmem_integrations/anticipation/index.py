@@ -118,9 +118,7 @@ class Index:
         """The tables as of now."""
         with self._lock:
             if self._tables is None or self._version != self._ledger.version:
-                version = self._ledger.version
                 self._tables = self._build()
-                self._version = version
             return self._tables
 
     def visible(self, tables: Tables, scope: Scope) -> Visible:
@@ -141,10 +139,12 @@ class Index:
 
     def _build(self) -> Tables:
         ledger = self._ledger
-        scenes = tuple(ledger.scenes.values())
-        topics = tuple(ledger.topics.values())
-        items = tuple(ledger.items.values())
-        triggers = [ledger.scene_triggers.get(s.id) or SceneTrigger(s.id, ()) for s in scenes]
+        with ledger.reading():
+            self._version = ledger.version
+            scenes = tuple(ledger.scenes.values())
+            topics = tuple(ledger.topics.values())
+            items = tuple(ledger.items.values())
+            triggers = [ledger.scene_triggers.get(s.id) or SceneTrigger(s.id, ()) for s in scenes]
         views = [(item.trigger or ItemTrigger()).views for item in items]
         horizons = [(i, text) for i, own in enumerate(triggers) for text in own.horizons]
         texts = {

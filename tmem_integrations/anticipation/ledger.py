@@ -152,6 +152,12 @@ class Ledger:
                 self._database.commit()
             self.version += 1
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Nothing is saved inside: records that name each other are of one version."""
+        with self._lock:
+            yield
+
     def put(self, *records: Derived) -> None:
         """Add records, or replace those with the same id; inside `saving`."""
         for record in records:

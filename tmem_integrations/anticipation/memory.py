@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -43,7 +44,6 @@ from tmem_integrations.protocols import (
     Reached,
     Vectors,
 )
-from tmem_integrations.requests import Flow
 from tmem_integrations.text import split_terms, without_function_words
 
 
@@ -86,6 +86,9 @@ class AnticipatoryMemory:
         if not self.ledger.read_only and self.ledger.turns:
             retire_orphans(self.ledger, history.store)
         self._on_step = on_step
+        # Filing reads what is left to do off the ledger: two at once would do it twice. Not bound to a
+        # thread: an asynchronous filing ends where the event loop lets it.
+        self._writing = threading.Lock()
         self._index = Index(history.store, self.embedder, self.ledger)
 
     @classmethod
@@ -153,12 +156,17 @@ class AnticipatoryMemory:
     async def aadd(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """`add` without blocking the event loop while a model writes."""
         stored, read = self._store(messages)
-        await adrive(file_messages(self._with_unfiled(read), self._desk()), self._seats())
+        await asyncio.to_thread(self._writing.acquire)
+        try:
+            await adrive(file_messages(self._with_unfiled(read), self._desk()), self._seats())
+        finally:
+            self._writing.release()
         return stored
 
     def file(self, messages: Sequence[Message]) -> None:
         """File messages that are stored already, and do what an earlier run left to do."""
-        self._run(file_messages(self._with_unfiled(messages), self._desk()))
+        with self._writing:
+            drive(file_messages(self._with_unfiled(messages), self._desk()), self._seats())
 
     def sync(self) -> None:
         """Bring what is derived in line with the store, whoever wrote to it meanwhile."""
@@ -176,13 +184,14 @@ class AnticipatoryMemory:
 
     def forget(self, ids: Collection[str]) -> None:
         """Take back all that was derived from messages; what is left of their scenes is written anew."""
-        known = [one for one in ids if one in self.ledger.turns]
-        if not known:
-            return
-        left = set(touched_messages(self.ledger, known)) - set(known)
-        with self.ledger.saving():
-            retire_messages(self.ledger, known, self.store.get(left))
-        self._run(finish_filing(self._desk()))
+        with self._writing:
+            known = [one for one in ids if one in self.ledger.turns]
+            if not known:
+                return
+            left = set(touched_messages(self.ledger, known)) - set(known)
+            with self.ledger.saving():
+                retire_messages(self.ledger, known, self.store.get(left))
+            drive(finish_filing(self._desk()), self._seats())
         self._index.tables()  # Vectors of what was taken back go too.
 
     def query(self, question: str, **filters: Any) -> Query:
@@ -281,9 +290,11 @@ class AnticipatoryMemory:
         ids += [m for hit in recalled.items for m in tables.items[hit.index].message_ids]
         admitted = {one for one, seen in zip(tables.turn_ids, visible.turns, strict=True) if seen}
         authors = {a for hit in recalled.scenes for a in tables.scenes[hit.index].authors}
+        with self.ledger.reading():
+            every = dict(self.ledger.persona)
         facts = {
             key: fact
-            for key, fact in self.ledger.persona.items()
+            for key, fact in every.items()
             if fact.author in authors and admitted.issuperset(fact.message_ids)
         }
         ids += [one for fact in facts.values() for one in fact.message_ids]
@@ -349,6 +360,3 @@ class AnticipatoryMemory:
             view=history.store.view(Scope()), scope=Scope(), store=history.store,
             embedder=self.embedder, llm=history.llm,
         )  # fmt: skip
-
-    def _run(self, flow: Flow[None]) -> None:
-        drive(flow, self._seats())

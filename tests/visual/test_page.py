@@ -165,6 +165,19 @@ def test_the_keys_change_the_tab_the_theme_and_explain_themselves(open_page: Pag
     assert one(browser, "#keys").is_displayed()
 
 
+def test_it_begins_as_light_or_dark_as_the_system(open_page: PageOpener, browser: Chrome) -> None:
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    seen = []
+    try:
+        for scheme in ("light", "dark"):
+            wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+            seen.append(open_page(answer_of(CHAIN).to_html()).execute_script(paper))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert seen == ["rgb(244, 244, 241)", "rgb(18, 18, 22)"]
+
+
 def test_the_text_is_what_the_model_gets_with_its_tokens(open_page: PageOpener) -> None:
     answer = answer_of(CHAIN)
     shown = tab(open_page(answer.to_html()), "text")

@@ -31,7 +31,13 @@ from tmem_integrations.requests import (
     times,
 )
 from tmem_integrations.retrieval import Retrieval
-from tmem_integrations.stages.anchors import Anchors, search_text, select_anchors
+from tmem_integrations.stages.anchors import (
+    MAX_QUESTION_CHARS,
+    Anchors,
+    search_text,
+    select_anchors,
+    shorten_question,
+)
 from tmem_integrations.stages.associations import (
     Associations,
     count_places,
@@ -52,6 +58,9 @@ __all__ = ["Retrieval", "answer_question"]
 
 # Below this share of the question left open by words, vectors could move a score by 4 % at the most.
 _WORDS_SUFFICE = 0.3
+_SHORTENED = (
+    f"The question is longer than {MAX_QUESTION_CHARS:,} characters; its middle was not read."
+)
 
 
 def answer_question(
@@ -78,6 +87,9 @@ def answer_question(
         associative: Whether there is an associative memory to ask.
     """
     log = Recorder(on_stage)
+    whole, query = query, shorten_question(query)
+    if query is not whole:
+        log.degraded.append(_SHORTENED)
     text = search_text(query)
     matches = yield from _matches(query)
     at = yield from times(matches.rows)
@@ -90,7 +102,7 @@ def answer_question(
         anchors = _joined(anchors, associations)
     if not len(anchors):
         n_messages = yield from count()
-        return _empty(query, log, _why_empty(query, n_messages, unknown_channels))
+        return _empty(whole, log, _why_empty(query, n_messages, unknown_channels))
     found = yield from load(anchors.rows)
     candidates = yield from _candidates(query, anchors, found, config, log)
     evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
@@ -116,7 +128,7 @@ def answer_question(
         for message, score in zip(found[:n_by_words], anchors.scores[:n_by_words], strict=True)
         if message is not None
     )
-    return _result(query, compressed, seeds, associations, zone or UTC, log, unknown_channels)
+    return _result(whole, compressed, seeds, associations, zone or UTC, log, unknown_channels)
 
 
 def _matches(query: Query) -> Flow[Matches]:
@@ -319,7 +331,7 @@ def _nothing_kept(anchors: Sequence[Evidence]) -> str:
 
 
 def _empty(query: Query, log: Recorder, explanation: str) -> Retrieval:
-    return Retrieval(query, Forest(), "", (), 0, (), (), log.trace(explanation))
+    return Retrieval(query, Forest(), "", (), 0, (), tuple(log.degraded), log.trace(explanation))
 
 
 def _why_empty(query: Query, n_messages: int, unknown_channels: Sequence[str]) -> str:

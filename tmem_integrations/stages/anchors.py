@@ -8,7 +8,7 @@ term count: a small or unlucky history must not turn silence into evidence.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from tmem_integrations.config import AnchorConfig
 from tmem_integrations.messages import Query
 from tmem_integrations.protocols import Matches, Rows, Scores
 from tmem_integrations.text import without_function_words
+
+MAX_QUESTION_CHARS = 20_000
+"""A longer question, such as one with a whole log in it, is read at its beginning and its end: each
+distinct word takes a row of scores over all candidates."""
 
 _NAME = re.compile(r"[^\W\d_]+(?:[\s.'’-]+[^\W\d_]+)*\.?")
 
@@ -34,6 +38,19 @@ class Anchors:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def shorten_question(query: Query) -> Query:
+    """The query with the middle of its text left out where that is too long to be read.
+
+    Examples:
+        >>> shorten_question(Query(text="a" * 15_000 + "b" * 15_000)).text.count("a")
+        10000
+    """
+    if len(query.text) <= MAX_QUESTION_CHARS:
+        return query
+    half = MAX_QUESTION_CHARS // 2
+    return replace(query, text=f"{query.text[:half]}\n{query.text[-half:]}")
 
 
 def search_text(query: Query) -> str:

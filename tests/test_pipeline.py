@@ -234,3 +234,18 @@ def test_what_the_asker_wrote_is_not_found_by_the_asker_s_name_alone():
 
 def test_a_term_that_one_of_two_messages_holds_is_found():
     assert remember("ship", "tea").retrieve("ship").message_ids[0] == "m0"
+
+
+def test_a_question_that_holds_a_whole_log_is_read_at_both_ends():
+    memory = remember("the pear is ripe", "the plum is ripe", "the fig is ripe")
+    log = " ".join(f"line{i}" for i in range(5_000))
+    answer = memory.retrieve(f"pear {log} plum {log} fig")
+    assert {anchor.message.id for anchor in answer.anchors} == {"m0", "m2"}
+    assert any("middle was not read" in note for note in answer.degraded)
+    assert "plum" in answer.query.text
+
+
+def test_an_id_given_as_a_number_can_be_deleted_as_one():
+    memory = TemporalMemory.from_messages([{"id": 7, "text": "pear", "timestamp": 0}])
+    assert memory.delete([7]) == 1
+    assert len(memory) == 0

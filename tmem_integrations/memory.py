@@ -169,20 +169,21 @@ class TemporalMemory:
             )
         return self.add(history)
 
-    def delete(self, ids: Collection[str]) -> int:
+    def delete(self, ids: Collection[str | int]) -> int:
         """Remove messages from every index; returns how many were there."""
         if isinstance(ids, str):
             raise MessageError(f"delete needs several ids, got the text {ids!r}; pass [{ids!r}].")
-        ids = list(ids)
+        # As messages are given: the message of {"id": 7} has the id "7".
+        names = list(map(str, ids))
         # Before the messages, so that a crash in between leaves nothing that is found by them alone; and
         # after, since a question may have asked about them meanwhile.
         if self.verdicts is not None:
-            self.verdicts.forget(ids)
-        n_deleted = self.store.delete(ids)
+            self.verdicts.forget(names)
+        n_deleted = self.store.delete(names)
         if self.associative is not None:
-            self.associative.forget(ids)
+            self.associative.forget(names)
         if self.verdicts is not None:
-            self.verdicts.forget(ids)
+            self.verdicts.forget(names)
         return n_deleted
 
     def forget(

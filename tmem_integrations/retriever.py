@@ -229,7 +229,7 @@ class TemporalForestRetriever(DualRetriever):
         """Add messages; one whose id is there already replaces it."""
         return self.memory.add(messages)
 
-    def delete_messages(self, ids: Collection[str]) -> int:
+    def delete_messages(self, ids: Collection[str | int]) -> int:
         """Remove messages for good; returns how many were there."""
         return self.memory.delete(ids)
 

@@ -107,6 +107,11 @@ def test_a_wrong_limit_is_found_before_anything_is_stored(tmp_path):
     assert not (tmp_path / "chat").exists()
 
 
+def test_a_folder_without_a_name_is_an_error():
+    with pytest.raises(ConfigError, match="empty name"):
+        TemporalForestRetriever.from_messages(MESSAGES, store="")
+
+
 def test_a_store_of_ours_is_used_as_it_is():
     store = ChromaStore.in_memory()
     assert TemporalForestRetriever.from_messages(MESSAGES, store=store).memory.store is store

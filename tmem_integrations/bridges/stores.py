@@ -61,6 +61,10 @@ def open_store(store: Any, embedder: Embedder | None) -> MessageStore | None:
 
     model = None if embedder is None else embedder.name
     if isinstance(store, str | PathLike):
+        if store == "":  # An unset variable would make the working directory a store.
+            raise ConfigError(
+                "store must be a folder, got an empty name; None keeps all in memory."
+            )
         return ChromaStore.open(store, model=model)
     if hasattr(store, "list_collections"):
         return ChromaStore.from_client(store, model=model)

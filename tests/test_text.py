@@ -70,6 +70,7 @@ def test_vowel_signs_stay_with_their_word():
         ("#releases", ["#releases", "releas"]),
         ("@王伟", ["@王伟", "王伟"]),
         ("v1.2.3", ["v1.2.3", "1.2.3"]),
+        ("v1.2.3-rc1", ["v1.2.3-rc1", "v1.2.3", "1.2.3", "rc1"]),
         ("ERR_42", ["err_42", "err", "42"]),
         ("PROJ-123", ["proj-123", "proj", "123"]),
         ("sprint_7", ["sprint_7", "sprint", "7"]),

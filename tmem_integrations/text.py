@@ -54,6 +54,8 @@ _TOKEN = regex.compile(
     ),
     regex.V1,
 )
+# A version and what its number has behind it: v1.2.3-rc1, 3.11-slim.
+_MARKED_VERSION = re.compile(r"(?P<version>v?[0-9]+(?:\.[0-9]+)+)[-+](?P<mark>[^\W\d_].*)")
 _JOINERS = re.compile(r"[._\-/\\:@+&'’#]+")
 _PLAIN_JOINERS = frozenset("-'’")
 _CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
@@ -156,6 +158,12 @@ def _terms(text: str, language: str | None, dropped: frozenset[str], singles: bo
 
 def _split_joined(token: str, language: str | None, dropped: frozenset[str]) -> Iterator[str]:
     """The whole where it names something, then its parts."""
+    marked = _MARKED_VERSION.fullmatch(token)
+    if marked:
+        yield token
+        yield from _split_joined(marked["version"], language, dropped)
+        yield from (_stem(part, language) for part in _JOINERS.split(marked["mark"]) if part)
+        return
     parts = _JOINERS.split(token.rstrip("+#"))
     numeric = parts[0].removeprefix("v").isdecimal() and all(p.isdecimal() for p in parts[1:])
     joiners = set(token).intersection("._-/\\:@+&'’#")

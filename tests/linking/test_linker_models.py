@@ -33,7 +33,9 @@ def models(*, near: float = 0.0, alone: float = 0.0, update: float = 0.0) -> Mod
     )
 
 
-CHAT = [Utterance(text="it is late", position=i) for i in range(3)]
+CHAT = [
+    Utterance(text=f"it is {word}", position=i) for i, word in enumerate(["late", "later", "bad"])
+]
 CONTEXT = build_context(CHAT)
 
 
@@ -141,6 +143,15 @@ def test_a_short_message_that_states_something_can_update(text: str):
         chat, build_context(chat), models=models(near=9.0, alone=-9.0, update=9.0)
     )
     assert links[1].updates
+
+
+def test_the_same_words_again_update_nothing():
+    chat = [
+        Utterance(text=t, position=i)
+        for i, t in enumerate(["Ship on Tuesday.", "ship on Tuesday!"])
+    ]
+    tables = models(near=9.0, alone=-9.0, update=9.0)
+    assert link_utterances(chat, build_context(chat), models=tables)[1][:2] == (0, False)
 
 
 def test_an_update_that_is_likelier_no_relation_at_all_is_an_expansion():

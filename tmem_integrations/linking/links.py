@@ -85,6 +85,9 @@ def link_utterances(
     parents, chances = _most_likely(chance, known or {})
     updates, shares = _kinds(pairs, parents, relation, known or {})
     updates &= np.array([_states_something(u.text) for u in utterances])
+    updates &= np.array(
+        [not _repeats(u.text, utterances[i].text) for u, i in zip(utterances, parents, strict=True)]
+    )
     return tuple(
         Link(None, False, p) if i == NO_PARENT else Link(i, update, p * share)
         for i, p, update, share in zip(
@@ -135,6 +138,11 @@ def _states_something(text: str) -> bool:
         or not text.isascii()
         or any(pattern.search(text) for pattern in CUES.values())
     )
+
+
+def _repeats(later: str, earlier: str) -> bool:
+    """Whether a message says what the earlier one said, word for word: that confirms, it changes nothing."""
+    return split_words(later.lower()) == split_words(earlier.lower()) and bool(later.strip())
 
 
 def _kinds(

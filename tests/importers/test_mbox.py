@@ -89,3 +89,9 @@ def test_a_date_without_a_zone_asks_for_it(tmp_path: Path) -> None:
     with pytest.raises(ImportFormatError, match="timezone"):
         read(tmp_path, mail)
     assert read(tmp_path, mail, timezone="UTC")[0].sent_at.hour == 9
+
+
+def test_a_separator_that_is_no_text_is_only_a_separator(tmp_path: Path) -> None:
+    path = tmp_path / "dev.mbox"
+    path.write_bytes(b"From ann Mon Mar \xff\xff 2026\n" + f"{HEAD}\nhi\n".encode())
+    assert [m.text for m in read_mbox(path)] == ["hi"]

@@ -6,6 +6,7 @@ left out: they are what somebody else said, or what is said each time.
 
 from __future__ import annotations
 
+import email
 import email.header
 import email.utils
 import hashlib
@@ -73,19 +74,20 @@ def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[
         raise ImportFormatError(f"{path}: expected a file, found none.")
     zone = zone_of(options.timezone)
 
-    def parse(mail: Mail) -> Message | Skip:
-        return _parse(mail, options.channel, path, zone)
+    def parse(data: bytes) -> Message | Skip:
+        return _parse(data, options.channel, path, zone)
 
     yield from messages_of(
         _mails(path, report), parse, path=path, report=report, skip_bad=options.skip_bad
     )
 
 
-def _mails(path: Path, report: ImportReport) -> Iterator[Entry[Mail]]:
+def _mails(path: Path, report: ImportReport) -> Iterator[Entry[bytes]]:
     box = mailbox.mbox(path, create=False)
     try:
-        for number, mail in enumerate(box, 1):
-            yield Entry(f"mail {number}", mail)
+        # As bytes: mailbox itself refuses mails whose separator is not ASCII.
+        for number, key in enumerate(box.iterkeys(), 1):
+            yield Entry(f"mail {number}", box.get_bytes(key))
         report.bytes_read += path.stat().st_size
     except OSError as error:
         raise ImportFormatError(f"{path}: cannot be read: {error}.") from error
@@ -93,8 +95,9 @@ def _mails(path: Path, report: ImportReport) -> Iterator[Entry[Mail]]:
         box.close()
 
 
-def _parse(mail: Mail, channel: str | None, path: Path, zone: tzinfo | None) -> Message | Skip:
+def _parse(data: bytes, channel: str | None, path: Path, zone: tzinfo | None) -> Message | Skip:
     try:
+        mail = email.message_from_bytes(data)
         body = _body(mail)
         names = [f"[file: {name}]" for name in _files(mail)]
     except (MailError, LookupError, ValueError, AssertionError) as error:

@@ -12,14 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import atheris
-
-with atheris.instrument_imports(include=["tmem_integrations.importers"]):
-    from tmem_integrations.importers import IMPORTERS, ImportOptions, detect, read_file
-
 from tmem_integrations.errors import InputError
 
-NAMES = sorted(IMPORTERS)
 SEEDS = {
     "csv": b"id,text,timestamp\nm1,hi,2026-03-02T09:00:00Z\n",
     "discord": b'{"guild":{"id":"1","name":"g"},"channel":{"id":"2","name":"c"},"messages":[{"id":"3",'
@@ -36,8 +30,13 @@ SEEDS = {
 }  # fmt: skip
 
 
+NAMES = sorted(SEEDS)
+
+
 def read(data: bytes) -> None:
     """One input."""
+    from tmem_integrations.importers import IMPORTERS, ImportOptions, detect, read_file
+
     if not data:
         return
     name = NAMES[data[0] % len(NAMES)]
@@ -63,6 +62,10 @@ def read(data: bytes) -> None:
 
 
 def main() -> None:
+    import atheris  # here, so that test runs without it can import this file
+
+    with atheris.instrument_imports(include=["tmem_integrations.importers"]):
+        import tmem_integrations.importers  # noqa: F401  # instrumented while it is loaded
     folders = [Path(one) for one in sys.argv[1:] if not one.startswith("-")]
     for folder in folders[:1]:
         folder.mkdir(parents=True, exist_ok=True)

@@ -229,7 +229,7 @@ def test_another_schema_is_refused(folder, monkeypatch):
     with monkeypatch.context() as older:
         older.setattr(chroma_table, "SCHEMA", 0)
         ChromaStore.open(folder).close()
-    with pytest.raises(StoreMismatchError, match=r"schema 0.*reads 1"):
+    with pytest.raises(StoreMismatchError, match=r"schema 0.*reads 2"):
         ChromaStore.open(folder)
 
 

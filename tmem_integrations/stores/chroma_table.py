@@ -11,7 +11,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.api.types import Include, Metadata
 from numpy.typing import NDArray
 
-from tmem_integrations.errors import MessageError, StoreError, StoreMismatchError
+from tmem_integrations.errors import StoreError, StoreMismatchError
 from tmem_integrations.protocols import Vectors
 from tmem_integrations.stores.chroma_client import (
     SYNC_THRESHOLD,
@@ -116,16 +116,16 @@ class ChromaTable:
         with chroma_errors(self._where):
             return self._open()[1].count()
 
-    def write(self, rows: Sequence[Row], vectors: Vectors, replaces: Sequence[bool]) -> None:
+    def write(self, rows: Sequence[Row], vectors: Vectors) -> None:
         """Add or replace rows of distinct ids."""
-        pairs = zip(rows, replaces, strict=True)
         with chroma_errors(self._where):
             _, collection = self._open()
             collection.upsert(
                 ids=[row.message.id for row in rows],
-                documents=[row.message.text for row in rows],
+                # No documents: Chroma indexes each three letters of them, which takes more time and room
+                # than all else of a row, and nobody searches there.
                 embeddings=vectors,
-                metadatas=[cast(Metadata, to_metadata(row, replaces=old)) for row, old in pairs],
+                metadatas=[cast(Metadata, to_metadata(row)) for row in rows],
             )
 
     def erase(self, ids: Sequence[str]) -> None:
@@ -232,15 +232,13 @@ class ChromaTable:
     def _get(self, **selection: Any) -> list[Row]:
         with chroma_errors(self._where):
             connection = self._open()
-            found = connection[1].get(include=["documents", "metadatas"], **selection)
+            found = connection[1].get(include=["metadatas"], **selection)
         try:
             return [
-                from_metadata(one, text or "", metadata or {})
-                for one, text, metadata in zip(
-                    found["ids"], found["documents"] or (), found["metadatas"] or (), strict=True
-                )
+                from_metadata(one, metadata or {})
+                for one, metadata in zip(found["ids"], found["metadatas"] or (), strict=True)
             ]
-        except (KeyError, MessageError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise StoreError(
                 f"Store {self._where}: a row of collection {self._name!r} is no message: {error!r}."
             ) from error

@@ -45,7 +45,7 @@ def write_batch(
         rows = _number([messages[index] for index in changed], replica.legs, version)
         width = replica.manifest.dimension or 1
         new = np.zeros((len(rows), width), np.float32) if vectors is None else vectors[changed]
-        table.write(rows, new, replaces)
+        table.write(rows, new)
         replica.legs.put(rows)
     n_updated = sum(replaces)
     return IngestReport(len(changed) - n_updated, n_updated, len(messages) - len(changed))

@@ -1,22 +1,21 @@
-"""A message as a row of a database: its text, and all else as flat metadata.
+"""A message as a row of a database: its id, the version that changed it, and all else as one JSON text.
 
-Times are integer microseconds, since databases compare integers and floats by different rules. What is
-unknown has no key at all.
+One text, since Chroma writes and indexes a row of its own for each key of a row's metadata, and nobody
+filters there. Times are integer microseconds; what is unknown has no key at all.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from tmem_integrations.messages import Message, from_microseconds, to_microseconds
 
-Metadata = dict[str, str | int | float | None]
+Metadata = dict[str, str | int]
 
-_TIMES = ("sent_at", "edited_at")
-_PLAIN = tuple(f.name for f in fields(Message) if f.name not in ("id", "text", *_TIMES))
-_OPTIONAL = ("edited_us", *_PLAIN)
+_PLAIN = tuple(f.name for f in fields(Message) if f.name not in ("id", "sent_at", "edited_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +32,31 @@ class Row:
     version: int
 
 
-def to_metadata(row: Row, *, replaces: bool) -> Metadata:
-    """All of a row but id and text.
-
-    Args:
-        replaces: The database merges metadata of a row that is there, so unknown values are written as
-            None, which removes them.
-    """
+def to_metadata(row: Row) -> Metadata:
+    """All of a row but its id."""
     message = row.message
-    metadata: Metadata = dict.fromkeys(_OPTIONAL) if replaces else {}
-    metadata["sent_us"] = to_microseconds(message.sent_at)
-    metadata["arrival"] = row.arrival
-    metadata["version"] = row.version
+    record: dict[str, Any] = {"sent_us": to_microseconds(message.sent_at), "arrival": row.arrival}
     if message.edited_at is not None:
-        metadata["edited_us"] = to_microseconds(message.edited_at)
+        record["edited_us"] = to_microseconds(message.edited_at)
     for name in _PLAIN:
         value = getattr(message, name)
         if value is not None:
-            metadata[name] = value
-    return metadata
+            record[name] = value
+    return {"version": row.version, "record": json.dumps(record, ensure_ascii=False)}
 
 
-def from_metadata(message_id: str, text: str, metadata: Mapping[str, Any]) -> Row:
+def from_metadata(message_id: str, metadata: Mapping[str, Any]) -> Row:
     """Inverse of `to_metadata`.
 
     Raises:
         KeyError: If a key that every row of ours has is missing.
-        MessageError: If a value is not of its kind.
+        TypeError: If a value is not of its kind, or a key is not ours.
+        ValueError: If the record is no JSON.
+        MessageError: If it is no message.
     """
-    edited = metadata.get("edited_us")
-    message = Message(
-        id=message_id,
-        text=text,
-        sent_at=from_microseconds(metadata["sent_us"]),
-        edited_at=None if edited is None else from_microseconds(edited),
-        **{name: metadata[name] for name in _PLAIN if name in metadata},
-    )
-    return Row(message, metadata["arrival"], metadata["version"])
+    record = json.loads(metadata["record"])
+    sent, arrival, edited = record.pop("sent_us"), record.pop("arrival"), None
+    if "edited_us" in record:
+        edited = from_microseconds(record.pop("edited_us"))
+    message = Message(id=message_id, sent_at=from_microseconds(sent), edited_at=edited, **record)
+    return Row(message, arrival, metadata["version"])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tmem_integrations.protocols import Vectors
 from tmem_integrations.stores.rows import Row
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,11 @@ class Table(Protocol):
         """How many rows there are."""
         ...
 
-    def write(self, rows: Sequence[Row], vectors: Vectors, replaces: Sequence[bool]) -> None:
+    def write(self, rows: Sequence[Row], vectors: Vectors) -> None:
         """Add or replace rows of distinct ids.
 
         Args:
             vectors: (n, d) as the manifest says; (n, 1) when it keeps none.
-            replaces: (n,) whether a row with the id is there.
         """
         ...
 

@@ -333,3 +333,15 @@ def test_whatever_json_comes_only_labels_of_the_call_come_out_each_once(value):
 )  # fmt: skip
 def test_a_reply_that_went_into_a_loop_is_read_without_harm(text):
     read_gate(text, LABELS)
+
+
+def test_a_reply_of_open_brackets_is_tried_a_few_times_only(monkeypatch):
+    depths = []
+
+    def raw_decode(decoder, text, start=0):
+        depths.append(start)
+        raise RecursionError
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", raw_decode)
+    read_gate("see " + "[" * 1_000, LABELS)
+    assert len(depths) < 10

@@ -20,6 +20,7 @@ import json_repair
 _MAX_CHARS = 200_000
 _MAX_BROKEN_CHARS = 1_500
 _MAX_STARTS = 2_000
+_MAX_TOO_DEEP = 3
 _MAX_HEADINGS = 8
 
 _END_OF_THINKING = re.compile(r"</\s*(?:think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
@@ -128,13 +129,19 @@ def _read_embedded(
     decoder = json.JSONDecoder()
     found: list[Any] | None = None
     lists: list[Any] | None = None
-    end = 0
+    end = n_too_deep = 0
     for _, start in zip(range(_MAX_STARTS), _START.finditer(text), strict=False):
         if start.start() < end:
             continue
         try:
             value, end = decoder.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
+        except ValueError:
+            continue
+        except RecursionError:
+            # A model that repeats "[" to its end: each start would go as deep again.
+            n_too_deep += 1
+            if n_too_deep == _MAX_TOO_DEEP:
+                break
             continue
         records = _records_in(value, containers)
         if not isinstance(records, _Absent):

@@ -338,8 +338,8 @@ def test_a_reply_that_went_into_a_loop_is_read_without_harm(text):
 def test_a_reply_of_open_brackets_is_tried_a_few_times_only(monkeypatch):
     depths = []
 
-    def raw_decode(decoder, text, start=0):
-        depths.append(start)
+    def raw_decode(decoder, text, idx=0):
+        depths.append(idx)
         raise RecursionError
 
     monkeypatch.setattr(json.JSONDecoder, "raw_decode", raw_decode)

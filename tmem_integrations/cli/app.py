@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tmem_integrations.cli import ask, check, demo, forget, import_file, serve, show
+from tmem_integrations.cli import ask, bench, check, demo, forget, import_file, serve, show
 from tmem_integrations.cli.eval import eval_app
 
 app = typer.Typer(
@@ -48,4 +48,5 @@ app.command("show")(show.show)
 app.command("serve")(serve.serve)
 app.command("check")(check.check)
 app.command("forget")(forget.forget)
+app.command("bench")(bench.bench)
 app.add_typer(eval_app, name="eval")

@@ -114,7 +114,14 @@ def test_what_is_saved_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["hmm", "Please do.", "anyone else got trouble with it?", "so Thursday instead?"]
+    "text",
+    [
+        "hmm",
+        "Please do.",
+        "Because of the fair.",
+        "anyone else got trouble with it?",
+        "so Thursday instead?",
+    ],
 )
 def test_a_sound_or_a_bare_question_updates_nothing(text: str):
     chat = [Utterance(text="we ship on Tuesday"), Utterance(text=text, position=1)]
@@ -135,6 +142,7 @@ def test_a_sound_or_a_bare_question_updates_nothing(text: str):
         "ok? Then Bo does it.",
         "We will not.",
         "I don't.",
+        "Because of the fair we move to May.",
     ],
 )
 def test_a_short_message_that_states_something_can_update(text: str):

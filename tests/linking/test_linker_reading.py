@@ -74,6 +74,7 @@ def test_the_offset_of_each_value_is_given():
         ("le rendez-vous est reporté", "change"),
         ("会议改到周五", "change"),
         ("cancelled", "retract"),
+        ("bo takes over the page", "change"),
         ("das treffen ist abgesagt", "retract"),
         ("we rolled back to v1", "retract"),
         ("data goes back to frankfurt", "retract"),

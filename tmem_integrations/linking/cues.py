@@ -17,6 +17,7 @@ _CHANGE = r"""
 updat(?:e|es|ed|ing)|now|new|changed?|changing|switch(?:ed|ing)?|mov(?:es?|ed|ing)
 shift(?:s|ed|ing)?|revis(?:e|ed|ion)|replac(?:es?|ed|ing)|supersed(?:es?|ed|ing)|rather than|instead
 rotat(?:e|ed|ing|ion)|adjust(?:ed|ment)|extend(?:ed)?|tighten
+(?:tak(?:es?|ing)|took|hand(?:s|ed|ing)?) over|übernimmt|übernehme
 jetzt|neu|neuer|statt|ge[äa]ndert|verschoben|verschieb(?:t|en)|ahora|nuevo|nueva|cambi(?:a|o|ado|amos)
 en vez de|aplaza(?:do|mos)?|mueve|maintenant|nouveau|nouvelle|chang[ée]|plut[ôo]t|report[ée]e?|d[ée]cal[ée]e?
 改为|改成|改到|推迟到|提前到|现在|更新|新的|换成

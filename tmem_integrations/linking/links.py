@@ -33,6 +33,7 @@ _MIN_ODDS: Final = 0.25
 messages that hold is shown as superseded, without it one in thirteen; 1.5 % of the chains are lost."""
 
 _ONLY_ASKS: Final = re.compile(r"[^.!?。！？\n]*[?？]\W*")
+_REASON: Final = re.compile(r"\W*(?:because|cause|cuz|weil|denn|porque|parce que)\b|\W*因为")
 _NEGATION: Final = re.compile(r"\b(?:no|not|never|nor|nicht|kein\w*|pas)\b|n['’]t\b")
 _TINY: Final = 1e-300  # Both may underflow beside NONE.
 
@@ -125,10 +126,13 @@ def _most_likely(
 
 
 def _states_something(text: str) -> bool:
-    """Whether a message can change a state: a bare question, "hmm" or "please do" cannot, "8.10" or
-    "cancelled" can."""
+    """Whether a message can change a state: a bare question, "hmm", "please do" or a mere reason
+    cannot, "8.10" or "cancelled" can."""
     text = text.strip().lower()
     if _ONLY_ASKS.fullmatch(text):
+        return False
+    has_cue = any(pattern.search(text) for pattern in CUES.values())
+    if _REASON.match(text) and not has_cue:
         return False
     words = split_words(normalize(text))
     return (
@@ -136,7 +140,7 @@ def _states_something(text: str) -> bool:
         or any(character.isdigit() for character in text)
         or text.startswith("*")
         or not text.isascii()
-        or any(pattern.search(text) for pattern in CUES.values())
+        or has_cue
     )
 
 

@@ -35,6 +35,10 @@ class ChromaStore(IndexedStore):
     checked against what the store was built with; None does not check. `language` says how words are
     split, see `text.split_terms`; `read_only` refuses to write.
 
+    One store may be used by many threads at once: questions read what was there when their view was made
+    while others write, and writes wait for each other. Processes do not share a store object, least of
+    all across a fork; each opens the folder or server itself, all but one of them to read.
+
     Attributes:
         folder: Where it is; None when it is not in a folder of this machine.
     """

@@ -254,6 +254,11 @@ def test_the_pace_is_the_median_gap_within_partitions(store):
     assert store.view(Scope()).pace() == (60 + 120) / 2
 
 
+def test_the_pace_of_times_rounded_to_the_minute_is_not_zero(store):
+    store.upsert([said(f"m{n}", minute=n // 3, channel="ops") for n in range(30)])
+    assert 0 < store.view(Scope()).pace() <= 60
+
+
 def test_vectors_come_back_in_the_order_of_the_rows(store):
     store.upsert([said("m1", "one"), said("m2", "two")], unit([1, 0, 0], [0, 0.6, 0.8]))
     view = store.view(Scope())

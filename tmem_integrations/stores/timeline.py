@@ -105,8 +105,10 @@ class PartitionOrder:
 
 
 def median_gap(columns: Columns, mask: NDArray[np.bool_]) -> float | None:
-    """Median seconds between consecutive messages of a partition, each averaged over up to five of them:
-    a source that rounds to the minute gives most single gaps as 0.
+    """Median seconds between consecutive messages of a partition.
+
+    Where a source rounds to the minute most gaps are 0; then the median over two messages, three, …
+    tells the pace.
 
     Args:
         mask: (n,) the messages that count; of many, those that arrived last.
@@ -118,11 +120,14 @@ def median_gap(columns: Columns, mask: NDArray[np.bool_]) -> float | None:
     sent, partition = columns.sent[slots], columns.partition[slots]
     order = np.lexsort((sent, partition))
     sent, partition = sent[order], partition[order]
-    for lag in range(_PACE_LAG, 0, -1):
+    pace = None
+    for lag in range(1, _PACE_LAG + 1):
         together = partition[lag:] == partition[:-lag]
         if together.any():
-            return float(np.median((sent[lag:] - sent[:-lag])[together])) / lag / 1e6
-    return None
+            pace = float(np.median((sent[lag:] - sent[:-lag])[together])) / lag / 1e6
+        if pace:
+            break
+    return pace
 
 
 class Timeline:

@@ -358,9 +358,28 @@ def test_a_folder_that_lost_its_vectors_still_finds_words_and_says_what_is_missi
             shutil.rmtree(path)
     with ChromaStore.open(folder) as store:
         assert found(store, "word7") == ["m7"]
-        with pytest.raises(StoreError, match=r"vectors are missing.*import the messages again"):
+        with pytest.raises(StoreError, match=r"vectors are missing.*delete the store and import"):
             vectors_of(store, "word7")
         assert "vectors" in store.check()[0]
+
+
+def test_a_folder_that_lost_a_part_of_its_index_says_what_to_do(folder):
+    with ChromaStore.open(folder) as store:
+        store.upsert([said(f"m{n}", f"word{n}") for n in range(150)], np.eye(150, dtype=np.float32))
+    next(folder.glob("*/header.bin")).unlink()
+    with (
+        pytest.raises(StoreError, match=r"index are damaged.*import its messages again"),
+        ChromaStore.open(folder) as store,
+    ):
+        vectors_of(store, "word7")
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_folder_that_cannot_be_written_says_that_chroma_needs_to(folder, monkeypatch, read_only):
+    ChromaStore.open(folder).close()
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(StoreError, match="copy the folder to where it can be written"):
+        ChromaStore.open(folder, read_only=read_only)
 
 
 def test_a_damaged_database_is_named(folder):

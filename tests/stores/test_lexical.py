@@ -137,3 +137,15 @@ def test_positive_scores_keep_positive_values_and_all_order(values):
     assert (lifted[scores > 0] == scores[scores > 0]).all()
     for i in range(len(values)):
         assert ((scores < scores[i]) == (lifted < lifted[i])).all()
+
+
+@given(st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=12), QUESTIONS, st.data())
+def test_document_frequencies_count_the_visible_documents(documents, terms, data):
+    index = LexicalIndex()
+    for slot, document in enumerate(documents):
+        index.add([slot], [document])
+    removed = data.draw(st.sets(st.integers(0, len(documents) - 1)))
+    index.remove(sorted(removed))
+    held = [set(d) for slot, d in enumerate(documents) if slot not in removed]
+    expected = {term: sum(term in one for one in held) for term in terms}
+    assert index.document_frequencies(terms) == expected

@@ -56,7 +56,13 @@ def chroma_errors(where: str) -> Iterator[None]:
     try:
         yield
     except (ChromaError, httpx.HTTPError, ValueError, OSError) as error:
-        raise StoreError(f"Store {where}: Chroma says: {error}") from error
+        hint = ""
+        if "hnsw" in str(error).lower():
+            hint = (
+                ". Files of its index are damaged or missing: restore them, or delete the store and "
+                "import its messages again."
+            )
+        raise StoreError(f"Store {where}: Chroma says: {error}{hint}") from error
 
 
 class OwnChroma:

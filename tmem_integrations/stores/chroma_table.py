@@ -180,8 +180,8 @@ class ChromaTable:
                 return self._get_vectors(ids)
             except StoreError:
                 raise StoreError(
-                    f"Store {self._where}: vectors are missing from its files; import the messages again "
-                    f"with embeddings. ({error})"
+                    f"Store {self._where}: vectors are missing from its files; delete the store and import "
+                    f"its messages again. ({error})"
                 ) from error
 
     def forget_cached(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import uuid
@@ -21,11 +22,17 @@ def require_folder(folder: Path, *, read_only: bool) -> None:
     """Make sure that a folder is a store or may become one.
 
     Raises:
-        StoreError: If it is a file, cannot be made, has lost its database, or is to be read and is none.
+        StoreError: If it is a file, cannot be made, has lost its database, cannot be written, or is to be read
+            and is none.
     """
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file; a store needs a folder of its own.")
     if (folder / DATABASE).exists():
+        if not all(os.access(path, os.W_OK) for path in (folder, folder / DATABASE)):
+            raise StoreError(
+                f"{folder} cannot be written, and Chroma opens no database that it cannot write, not even "
+                "to read it; copy the folder to where it can be written, or change its permissions."
+            )
         return
     if folder.is_dir() and any(_is_index(path) for path in folder.iterdir()):
         raise StoreError(

@@ -44,6 +44,14 @@ class Segment:
         part = slice(int(self.starts[place]), int(self.starts[place + 1]))
         return self.slots[part], self.counts[part]
 
+    def sizes(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,) how many documents hold each of some terms; 0 where none does."""
+        if len(self.terms) == 0:
+            return np.zeros(len(terms), np.int64)
+        places = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        sizes = self.starts[places + 1] - self.starts[places]
+        return np.where(self.terms[places] == terms, sizes, 0)
+
     def frequencies(self, visible: NDArray[np.bool_]) -> NDArray[np.int64]:
         """(t,) for each of `terms`, how many visible documents hold it."""
         passed = np.concatenate([[0], np.cumsum(visible[self.slots])])

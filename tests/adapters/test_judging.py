@@ -257,9 +257,11 @@ def test_beside_a_folder_verdicts_serve_whoever_opens_it_next(tmp_path):
     reader.close()
 
 
-def test_in_a_folder_that_cannot_be_written_no_verdicts_are_kept(tmp_path, monkeypatch):
+def test_in_a_file_that_cannot_be_written_no_verdicts_are_kept(tmp_path, monkeypatch):
     retriever_of(store=tmp_path / "s").close()
-    monkeypatch.setattr("os.access", lambda path, mode: False)
+    verdicts = tmp_path / "s" / "verdicts.sqlite"
+    verdicts.touch()
+    monkeypatch.setattr("os.access", lambda path, mode: path != verdicts)
     settings = {"embeddings": False, "read_only": True, "llm": Judge()}
     reader = TemporalForestRetriever.open(tmp_path / "s", **settings)
     assert reader.memory.verdicts is None

@@ -178,7 +178,7 @@ def test_times_without_any_date_ask_for_one(write: Write) -> None:
 
 
 def test_a_log_without_offsets_asks_for_the_timezone(write: Write) -> None:
-    with pytest.raises(ImportFormatError, match=r"line 1: expected a timezone.*--timezone"):
+    with pytest.raises(ImportFormatError, match=r"line 1: expected a timezone.*timezone="):
         list(read_irc(write("2026-03-02 09:00:00\tann\thi")))
 
 

@@ -34,7 +34,7 @@ class WallClock:
         if self.zone is None:
             raise ImportFormatError(
                 f"expected a timezone for {wall}, found none; say where the log was written: "
-                'timezone="Europe/Berlin" or --timezone Europe/Berlin.'
+                'timezone="Europe/Berlin".'
             )
         try:
             first = wall.replace(tzinfo=self.zone, fold=0).astimezone(UTC)

@@ -1,6 +1,9 @@
 """The way of a question: by hand-sent answers, and through a memory without vectors."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -249,3 +252,23 @@ def test_an_id_given_as_a_number_can_be_deleted_as_one():
     memory = TemporalMemory.from_messages([{"id": 7, "text": "pear", "timestamp": 0}])
     assert memory.delete([7]) == 1
     assert len(memory) == 0
+
+
+def test_an_answer_is_the_same_in_every_process():
+    program = (
+        "import tmem_integrations.demo as demo\n"
+        "from tmem_integrations.memory import TemporalMemory\n"
+        "memory = TemporalMemory.from_messages(demo.load_history(), timezone='UTC')\n"
+        "print(ascii([memory.retrieve(q.question).text for q in demo.load_questions()]))\n"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    )
+    assert first == second
+    assert b"KEY" in first

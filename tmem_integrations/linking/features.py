@@ -188,7 +188,12 @@ def _incidence(
     Each member enters as the root of its weight, so that products sum whole weights.
     """
     index: dict[Hashable, int] = {}
-    columns = [index.setdefault(member, len(index)) for members in sets for member in members]
+    # In a fixed order: sums in the order of a set would differ from process to process.
+    columns = [
+        index.setdefault(member, len(index))
+        for members in sets
+        for member in sorted(members, key=str)
+    ]
     at = np.array(columns, dtype=np.intp)
     rows = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
     roots = np.ones(max(len(index), 1))

@@ -150,9 +150,7 @@ def _memory_usage(record: Record) -> Usage:
     """What the trace of a retrieval says that its model took."""
     trace: Mapping[str, Any] = record.get("trace") or {}
     tokens: Mapping[str, int] = trace.get("llm_tokens") or {}
-    return Usage(
-        tokens.get("input", 0), tokens.get("output", 0), int(trace.get("llm_calls") or 0)
-    )
+    return Usage(tokens.get("input", 0), tokens.get("output", 0), int(trace.get("llm_calls") or 0))
 
 
 def always_abstain(dataset: Dataset, questions: Sequence[Question]) -> list[float]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tmem_integrations import AnticipatoryRetriever, Message
 from tmem_integrations.cli import main
 from tmem_integrations.cli.app import app
 from tmem_integrations.stages.linearization import parse
@@ -518,3 +519,26 @@ def test_members_of_a_slack_export_open_and_close_its_channels(tmem: Tmem, tmp_p
     asked = ("ask", "when do we ship", "--in", team, "--members", members)
     assert tmem(*asked, "--as", "U1").code == 0
     assert tmem(*asked, "--as", "U2").code == 1
+
+
+def test_an_import_that_edits_or_removes_takes_back_what_was_derived(
+    tmem: Tmem, tmp_path: Path
+) -> None:
+    folder, derived = tmp_path / "team", tmp_path / "team" / "anticipation.sqlite3"
+    first = [
+        record("m1", "Mira broke the amphora", channel="ops", timestamp="2026-03-02T09:00:00Z"),
+        record("m2", "The zeppelin is late", channel="ops", timestamp="2026-03-02T09:01:00Z"),
+        record("m3", "fine", channel="ops", timestamp="2026-03-02T09:02:00Z"),
+    ]
+    chat = write_jsonl(tmp_path / "chat.jsonl", *first)
+    assert tmem("import", chat, "--into", folder).code == 0
+    history = [Message.from_dict(one) for one in first]
+    AnticipatoryRetriever.from_messages(history, store=folder).close()
+    assert b"amphora" in derived.read_bytes()
+    later = "2026-03-03T00:00:00Z"
+    edited = {**first[0], "text": "Mira broke the vase", "edited_at": later}
+    write_jsonl(chat, edited, first[2])
+    assert tmem("import", chat, "--into", folder, "--mirror").code == 0
+    left = derived.read_bytes()
+    assert b"amphora" not in left
+    assert b"zeppelin" not in left

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tmem_integrations.anticipation.ledger import FILE, Ledger, Turn, fingerprint
 from tmem_integrations.anticipation.scenes import scene_of
-from tmem_integrations.messages import Message, Scope
+from tmem_integrations.messages import Message
 from tmem_integrations.protocols import MessageStore
 
 
@@ -41,17 +41,21 @@ def retire_messages(ledger: Ledger, ids: Collection[str], remaining: Mapping[str
 
 
 def retire_orphans(ledger: Ledger, store: MessageStore) -> int:
-    """Take back all that was derived from messages that are gone from the store.
+    """Take back all that was derived from messages that are gone from the store or were edited there.
 
     Returns:
-        How many messages were gone.
+        How many messages were gone or edited.
     """
-    present = set(store.ids(Scope()))
-    gone = [one for one in ledger.turns if one not in present]
+    present = store.get(ledger.turns)
+    gone = [
+        one
+        for one, turn in ledger.turns.items()
+        if one not in present or fingerprint(present[one]) != turn.fingerprint
+    ]
     if gone:
-        left = set(touched_messages(ledger, gone)) & present
+        left = set(touched_messages(ledger, gone)) & present.keys()
         with ledger.saving():
-            retire_messages(ledger, gone, store.get(left))
+            retire_messages(ledger, gone, {one: present[one] for one in left})
         # Their texts cannot be told from others' by then; what is missing is made again.
         ledger.keep_vectors("", {})
     return len(gone)

@@ -183,6 +183,7 @@ def _store(
     Returns:
         What storing did, how many were removed, how many are there now.
     """
+    from tmem_integrations.anticipation.retiring import forget_derived
     from tmem_integrations.importers.diff import without_older
     from tmem_integrations.protocols import IngestReport
 
@@ -195,7 +196,10 @@ def _store(
             for chunk in in_chunks(_messages(files, settings)):
                 total += memory.add(without_older(memory.store, chunk))
                 bar.advance(task, len(chunk))
-        return total, memory.delete(gone), len(memory)
+        n_removed = memory.delete(gone)
+        if total.updated or n_removed:
+            forget_derived(memory.store)
+        return total, n_removed, len(memory)
     finally:
         memory.close()
 

@@ -39,7 +39,7 @@ def gate(
     alone" is the share of shown stale messages without the one that holds; "for 95 %" is how many
     candidates, best first, hold 95 % of KEY.
 
-    Example: [cyan]tmem eval gate ../shared/data --method bm25+metadata --method forest[/cyan]
+    Example: [cyan]tmem eval gate data/ --method bm25+metadata --method forest[/cyan]
     """
     from tmem_integrations.evaluation.datasets import load_dataset
     from tmem_integrations.evaluation.gate import measure_gate, read_gate_gold
@@ -77,7 +77,7 @@ def relations(
     fitted on these pairs: what they are worth elsewhere, the rows tell that hold conversations or
     whole sources out.
 
-    Example: [cyan]tmem eval relations ../shared/data[/cyan]
+    Example: [cyan]tmem eval relations data/[/cyan]
     """
     from tmem_integrations.evaluation.held_out import can_hold_out, held_out_reports
     from tmem_integrations.evaluation.relations import (

@@ -90,6 +90,13 @@ async def test_what_a_model_can_mend_it_is_told(team: Path) -> None:
         assert "shares a word with the question" in answer
 
 
+async def test_what_a_budget_left_no_room_for_did_match(team: Path) -> None:
+    async with serving(team, "Bo") as client:
+        answer = await call(client, "ask", question="When do we ship?", max_tokens=1)
+    assert answer.startswith("No message is shown, though 2 match: the budget is too small.")
+    assert "No message fits 1 tokens" in answer
+
+
 def test_a_server_for_nobody_is_an_error() -> None:
     with pytest.raises(AccessError, match="one person"):
         build_server(TemporalMemory.from_messages([]), " ")

@@ -36,6 +36,13 @@ def remember(*texts: str, **settings) -> TemporalMemory:
     return TemporalMemory.from_messages(history, **settings)
 
 
+def test_an_empty_answer_shows_its_times_in_the_zone_of_the_memory():
+    memory = remember("ship it", timezone="Europe/Berlin")
+    answer = memory.retrieve("kubernetes", as_of="2026-03-03T12:00")
+    assert str(answer.zone) == "Europe/Berlin"
+    assert "Tue 03 Mar 2026 12:00" in answer.to_html()
+
+
 def test_the_pipeline_asks_for_what_it_needs_and_performs_no_io():
     found = message(0, "ship on friday")
     answers = {

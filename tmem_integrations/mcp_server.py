@@ -74,7 +74,7 @@ class _Tools:
         """
         found = await self._retrieve(question, as_of, channels, max_tokens)
         notes = [note for note in (found.trace.explanation, *found.degraded) if note is not None]
-        return "\n\n".join([found.text or "No matching messages.", *notes])
+        return "\n\n".join([found.text or _nothing(found), *notes])
 
     async def show(
         self, question: str, as_of: str | None = None, channels: list[str] | None = None
@@ -130,6 +130,12 @@ class _Tools:
         except InputError as error:
             # What the model can mend it is told; anything else stays in the log of the server.
             raise ToolError(str(error)) from error
+
+
+def _nothing(found: Retrieval) -> str:
+    if found.dropped:
+        return f"No message is shown, though {len(found.dropped)} match: the budget is too small."
+    return "No matching messages."
 
 
 def _node(node: GraphNode) -> dict[str, Any]:

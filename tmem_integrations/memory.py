@@ -109,6 +109,7 @@ class TemporalMemory:
         config: ForestConfig | None = None,
         timezone: str | tzinfo | None = None,
         access: AccessLike = None,
+        redact: Redact | None = None,
         prompts: Prompts | None = None,
         reranker: Reranker | None = None,
         associative: Associative | None = None,
@@ -127,7 +128,7 @@ class TemporalMemory:
             store = ChromaStore.in_memory(model=embedder.name if embedder else None)
         memory = cls(
             store, embedder=embedder, llm=llm, config=config, timezone=zone, access=access,
-            prompts=prompts, reranker=reranker, associative=associative,
+            redact=redact, prompts=prompts, reranker=reranker, associative=associative,
         )  # fmt: skip
         memory.add(history)
         return memory

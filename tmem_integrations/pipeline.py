@@ -102,7 +102,7 @@ def answer_question(
         anchors = _joined(anchors, associations)
     if not len(anchors):
         n_messages = yield from count()
-        return _empty(whole, log, _why_empty(query, n_messages, unknown_channels))
+        return _empty(whole, _why_empty(query, n_messages, unknown_channels), zone or UTC, log)
     found = yield from load(anchors.rows)
     candidates = yield from _candidates(query, anchors, found, config, log)
     evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
@@ -330,8 +330,9 @@ def _nothing_kept(anchors: Sequence[Evidence]) -> str:
     )
 
 
-def _empty(query: Query, log: Recorder, explanation: str) -> Retrieval:
-    return Retrieval(query, Forest(), "", (), 0, (), tuple(log.degraded), log.trace(explanation))
+def _empty(query: Query, explanation: str, zone: tzinfo, log: Recorder) -> Retrieval:
+    degraded, trace = tuple(log.degraded), log.trace(explanation)
+    return Retrieval(query, Forest(), "", (), 0, (), degraded, trace, zone=zone)
 
 
 def _why_empty(query: Query, n_messages: int, unknown_channels: Sequence[str]) -> str:

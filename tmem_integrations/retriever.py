@@ -16,7 +16,7 @@ from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import BaseNode, NodeWithScore
 from pydantic import Field
 
-from tmem_integrations.access import AccessLike
+from tmem_integrations.access import AccessLike, Redact
 from tmem_integrations.bridges.documents import (
     Piece,
     messages_from_documents,
@@ -109,6 +109,7 @@ class TemporalForestRetriever(DualRetriever):
         config: ForestConfig | None = None,
         timezone: str | tzinfo | None = None,
         access: AccessLike = None,
+        redact: Redact | None = None,
         max_messages: int | None = None,
         max_tokens: int | None = None,
         per_tree: bool = False,
@@ -128,6 +129,8 @@ class TemporalForestRetriever(DualRetriever):
             config: Settings; the paper's when None.
             timezone: Zone of times that carry none, and of the times shown.
             access: Channel to members, or a policy: see `access.as_policy`.
+            redact: What of a message an asker gets, where channels cannot tell, such as the secret of
+                one role: a function of message and question, see `access.Redact`.
             max_messages: At most this many messages in an answer.
             max_tokens: Budget of the whole text; that of `config` (8192) when None.
             per_tree: One document per tree.
@@ -168,6 +171,7 @@ class TemporalForestRetriever(DualRetriever):
                 config=settings,
                 timezone=timezone,
                 access=access,
+                redact=redact,
                 prompts=prompts,
                 reranker=ranker,
                 associative=associative,
@@ -358,6 +362,7 @@ class TemporalForestRetriever(DualRetriever):
             "config": memory.config,
             "timezone": memory.timezone,
             "access": memory.policy,
+            "redact": memory.redact,
             "prompts": memory.prompts,
             "reranker": memory.reranker,
         }

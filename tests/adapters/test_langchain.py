@@ -3,6 +3,7 @@ import copy
 import json
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 from framework_fakes import Chat, Completion, Runs
@@ -282,6 +283,15 @@ def test_added_messages_are_found_and_deleted_ones_are_not():
     assert set(ids(retriever.invoke("launch party"))) == {"r1", "r2", "r3"}
     assert retriever.delete_messages(["r1", "r9"]) == 1
     assert set(ids(retriever.invoke("launch party"))) == {"r2", "r3"}
+
+
+def test_what_a_role_may_not_read_is_redacted():
+    retriever = TemporalForestRetriever.from_messages(
+        [{"id": "m", "timestamp": "2026-03-02T09:00:00Z", "text": "the launch is on Friday"}],
+        redact=lambda message, query: replace(message, text="the launch is [hidden]"),
+    )
+    (document,) = retriever.invoke(QUESTION)
+    assert document.page_content.endswith("> the launch is [hidden]")
 
 
 def test_documents_of_langchain_can_be_asked():

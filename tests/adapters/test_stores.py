@@ -175,6 +175,16 @@ def test_a_pickled_retriever_reads_the_same_folder(folder):
             assert copy.max_messages == 7
 
 
+def _nothing_for_anybody(message, query):
+    return None
+
+
+def test_a_pickled_retriever_hides_what_the_first_one_hides(folder):
+    original = TemporalForestRetriever.open(folder, redact=_nothing_for_anybody)
+    with closing(original), closing(pickle.loads(pickle.dumps(original))) as copy:
+        assert ids(copy) == ids(original) == set()
+
+
 def test_a_retriever_is_unpickled_in_another_process_while_it_is_open(folder):
     code = (
         "import pickle, sys; retriever = pickle.load(sys.stdin.buffer);"

@@ -1,12 +1,15 @@
 """Kill a writer at a random moment, again and again, and see what is left.
 
-usage: python tests/crashes/kill_writers.py [--rounds 200] [--seed 0]
+usage: python tests/crashes/kill_writers.py [--rounds 200] [--seed 0] [--step add]
 
-A round runs a fixed list of writes (add, edit, delete, forget, close) in a process of its own and ends it
-with SIGKILL somewhere between its start and its end. Then the folder is opened again: every index must
-hold the same messages. The writes are run again from the start: exactly the right messages must be there,
-and questions must find what they find in a folder that was never killed. Prints a line for every round
-that fails and a summary; exit code 1 when one failed. Needs fork.
+A round runs a fixed list of writes (add, edit, delete, forget, close) in a process of its own, with a memory
+that anticipates beside the messages, and ends it with SIGKILL somewhere between its start and its end. Then
+the folder is opened again: every index must hold the same messages, and nothing may be derived from what is
+gone or was edited. The writes are run again from the start: exactly the right messages must be there, each
+filed once, and questions must find what they find in a folder that was never killed. Prints a line for every
+round that fails and a summary; exit code 1 when one failed. Needs fork.
+
+--step delete kills while messages are deleted only, so that every round counts for that step.
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from tmem_integrations.anticipation.ledger import fingerprint
+from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.prompts.gate import GateVerdict
@@ -38,6 +43,7 @@ from tmem_integrations.stores.chroma import ChromaStore
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 N_MESSAGES = 60
+STEPS = ("add", "edit", "delete", "forget", "close")
 QUESTIONS = ("when do we ship number 7", "who has the budget", "number 31")
 
 
@@ -68,9 +74,42 @@ def history() -> list[Message]:
     ]
 
 
+def open_both(store: ChromaStore) -> tuple[TemporalMemory, AnticipatoryMemory]:
+    """The memory of messages, and the one that files what the first one stores."""
+    embedder = LetterEmbedder()
+    filed = AnticipatoryMemory(TemporalMemory(store, embedder=embedder))
+    return TemporalMemory(store, embedder=embedder, associative=filed), filed
+
+
+def misfiled(filed: AnticipatoryMemory) -> list[str]:
+    """What is derived from messages that are not there, or not like that any more."""
+    ledger = filed.ledger
+    there = filed.store.get(filed.store.ids(Scope()))
+    stale = [
+        one
+        for one, turn in ledger.turns.items()
+        if one not in there or turn.fingerprint != fingerprint(there[one])
+    ]
+    kinds = (ledger.scenes, ledger.items, ledger.scene_triggers, ledger.persona)
+    sources = {one for kind in kinds for record in kind.values() for one in record.message_ids}
+    return [*(f"derived from old {one}" for one in stale), *(sources - there.keys())]
+
+
+def unfiled(filed: AnticipatoryMemory) -> list[str]:
+    """What is there and not filed, or not wholly."""
+    ledger, there = filed.ledger, set(filed.store.ids(Scope()))
+    told = Counter(one for scene in ledger.scenes.values() for one in scene.message_ids)
+    wrong = [one for one in there if told[one] != 1 or one not in ledger.turns]
+    left = [s.id for s in ledger.scenes.values() if s.id not in ledger.persona_read]
+    return [
+        *(f"filed {told[one]} times: {one}" for one in wrong),
+        *(f"not done: {s}" for s in left),
+    ]
+
+
 def write_all(folder: Path, tell: Callable[[str], None]) -> None:
     """The writes of a round; running them again from the start gives the same end."""
-    memory = TemporalMemory(ChromaStore.open(folder), embedder=LetterEmbedder())
+    memory, filed = open_both(ChromaStore.open(folder))
     said = history()
     tell("add")
     for start in range(0, N_MESSAGES, 20):
@@ -85,13 +124,14 @@ def write_all(folder: Path, tell: Callable[[str], None]) -> None:
     tell("forget")
     memory.forget(authors="author3")
     tell("close")
-    memory.close()
+    filed.close()
 
 
 def state(folder: Path) -> dict[str, Any]:
     """All that can be seen of a folder."""
     store = ChromaStore.open(folder, read_only=True)
-    memory = TemporalMemory(store, embedder=LetterEmbedder())
+    filed = AnticipatoryMemory(TemporalMemory(store, embedder=LetterEmbedder()))
+    memory = filed.history
     ids = store.ids(Scope())
     vectors = store.load_vectors(sorted(ids))
     seen = {
@@ -99,9 +139,15 @@ def state(folder: Path) -> dict[str, Any]:
         "vectors": None if vectors is None else np.round(vectors, 4).tolist(),
         "answers": [memory.retrieve(question).text for question in QUESTIONS],
         "judged": sorted(memory.verdicts.message_ids()) if memory.verdicts else [],
-        "problems": list(store.check()),
+        "problems": [*store.check(), *misfiled(filed), *unfiled(filed)],
+        # m31 is among those that are deleted.
+        "files that hold it still": [
+            path.name
+            for path in folder.rglob("*")
+            if path.is_file() and b"ship number 31 " in path.read_bytes()
+        ],
     }
-    memory.close()
+    filed.close()
     return seen
 
 
@@ -134,61 +180,67 @@ def void(_: object) -> None:
     return
 
 
-def run_writes(folder: Path) -> float:
-    """Run the writes to their end; how long they took once the folder was open."""
+def run_writes(folder: Path) -> dict[str, float]:
+    """Run the writes to their end; how long each step took, in seconds, once the folder was open."""
+    begun: dict[str, float] = {}
     told = start_writes(folder)
-    os.read(told.pipe, 1)
-    begun = time.monotonic()
+    with told.pipe:
+        for line in told.pipe:
+            begun[line.strip()] = time.monotonic()
     _, status = os.waitpid(told.pid, 0)
-    os.close(told.pipe)
     if status:
         raise SystemExit("The writes fail by themselves; see the traceback above.")
-    return time.monotonic() - begun
+    ends = [*begun.values(), time.monotonic()][1:]
+    return {step: end - begun[step] for step, end in zip(begun, ends, strict=True)}
 
 
-def kill_writes(folder: Path, seconds: float, *, when_open: bool) -> str:
-    """Run the writes and kill them after some time; what was going on."""
+def kill_writes(folder: Path, seconds: float, *, after: str | None) -> str:
+    """Run the writes and kill them some time after they began a step; what was going on."""
     told = start_writes(folder)
-    first = os.read(told.pipe, 1) if when_open else b""
-    time.sleep(seconds)
-    os.kill(told.pid, signal.SIGKILL)
-    _, status = os.waitpid(told.pid, 0)
-    with os.fdopen(told.pipe, "rb") as pipe:
-        steps = (first + pipe.read()).decode().split()
-    if status == 0:
-        return "after the end"
-    return steps[-1] if steps else "opening"
+    step = "opening"
+    with told.pipe:
+        if after is not None:
+            step = next((line.strip() for line in told.pipe if line.strip() == after), "the end")
+        time.sleep(seconds)
+        os.kill(told.pid, signal.SIGKILL)
+        _, status = os.waitpid(told.pid, 0)
+        for line in told.pipe:
+            step = line.strip()
+    return "after the end" if status == 0 else step
 
 
 class Started(NamedTuple):
-    """A process that writes, and where it tells what it does."""
+    """A process that writes, and where it tells what it does, a line for each step."""
 
     pid: int
-    pipe: int
+    pipe: IO[str]
 
 
 def start_writes(folder: Path) -> Started:
     reader, writer = os.pipe()
 
     def tell(step: str) -> None:
-        os.write(writer, f"{step} ".encode())
+        os.write(writer, f"{step}\n".encode())
 
     pid = in_child(lambda: write_all(folder, tell))
     os.close(writer)
-    return Started(pid, reader)
+    return Started(pid, os.fdopen(reader))
 
 
 def reopened(folder: Path) -> dict[str, Any]:
     """Problems after a kill: opened to write, as whoever goes on would."""
     with ChromaStore.open(folder) as store:
-        return {"problems": list(store.check())}
+        _, filed = open_both(store)
+        problems = [*store.check(), *misfiled(filed)]
+        filed.close()
+        return {"problems": problems}
 
 
 def run_round(
-    folder: Path, seconds: float, wanted: dict[str, Any], scratch: Path, *, when_open: bool
+    folder: Path, seconds: float, wanted: dict[str, Any], scratch: Path, *, after: str | None
 ) -> tuple[str, list[str]]:
     """Write, kill, open again, write again; what was killed, and what is wrong then."""
-    moment = kill_writes(folder, seconds, when_open=when_open)
+    moment = kill_writes(folder, seconds, after=after)
     problems: list[str] = []
     # A folder killed while it was made holds nothing to read yet; writing goes on all the same.
     if (folder / "chroma.sqlite3").exists():
@@ -204,22 +256,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--step", choices=STEPS)
     options = parser.parse_args()
     chance = random.Random(options.seed)
     killed: Counter[str] = Counter()
     n_failed = 0
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        whole = run_writes(scratch / "never killed")
+        took = run_writes(scratch / "never killed")
         wanted = result_of(lambda: state(scratch / "never killed"), scratch)
+        if wanted["problems"] or not wanted["answers"]:
+            raise SystemExit(f"Something is wrong without a kill: {wanted['problems'][:3]}")
+        most = took[options.step] if options.step else 0.8 * sum(took.values())
         for number in range(options.rounds):
+            # Opening takes longer than the writes, so most rounds wait for it.
+            after = options.step or (STEPS[0] if number % 5 else None)
             moment, problems = run_round(
-                scratch / f"round {number}",
-                chance.uniform(0, 0.8 * whole),
-                wanted,
-                scratch,
-                # Opening takes longer than the writes, so most rounds wait for it.
-                when_open=number % 5 > 0,
+                scratch / f"round {number}", chance.uniform(0, most), wanted, scratch, after=after
             )
             killed[moment] += 1
             if problems:

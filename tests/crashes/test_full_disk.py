@@ -41,6 +41,32 @@ memory.add(said)
 print("then:", len(memory), memory.store.check())
 memory.close()
 """
+# The messages fit, what is derived from them does not.
+FULL_BESIDE = """
+from pathlib import Path
+from tmem_integrations.anticipation.memory import AnticipatoryMemory
+
+filed = AnticipatoryMemory.from_messages(said[:100], store=ChromaStore.open(folder, model="wordllama-256"))
+before = filed.stats()
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+size = Path(folder, "anticipation.sqlite3").stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+try:
+    filed.file(said[100:400])
+except StoreError as error:
+    print("refused:", str(error)[-100:])
+print("as before:", filed.stats() == before)
+print("recalled:", len(filed.retrieve("number 7").text) > 0)
+filed.close()
+"""
+AGAIN_BESIDE = """
+from tmem_integrations.anticipation.memory import AnticipatoryMemory
+
+store = ChromaStore.open(folder, model="wordllama-256")
+filed = AnticipatoryMemory.from_messages(said[:400], store=store)
+print("then:", filed.stats()["messages"], filed.stats()["undescribed"])
+filed.close()
+"""
 
 
 def run(script: str, folder: Path) -> str:
@@ -58,6 +84,18 @@ def test_a_full_disk_is_an_error_and_the_rest_is_added_later(tmp_path: Path) -> 
     told = run(SETUP + AGAIN, tmp_path / "store")
     assert "whole: ()" in told, told
     assert "then: 600 ()" in told, told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
+def test_a_disk_too_full_for_what_is_derived_is_an_error_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    told = run(SETUP + FULL_BESIDE, tmp_path / "store")
+    assert "run the same call again" in told, told
+    assert "as before: True" in told, told
+    assert "recalled: True" in told, told
+    told = run(SETUP + AGAIN_BESIDE, tmp_path / "store")
+    assert "then: 400 0" in told, told
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -93,6 +93,7 @@ class Ledger:
         self._records: dict[str, dict[str, Any]] = {name: {} for name in _KINDS}
         self._vectors: dict[str, Vectors] = {}
         self._lock = threading.RLock()
+        self._path = path
         self._database: sqlite3.Connection | None = None
         self.read_only = read_only
         self.version = 0
@@ -142,14 +143,13 @@ class Ledger:
         with self._lock:
             before = {name: dict(records) for name, records in self._records.items()}
             try:
-                yield
+                with self._writing() as database:
+                    yield
+                    if database is not None:
+                        database.commit()
             except BaseException:
                 self._records = before
-                if self._database is not None:
-                    self._database.rollback()
                 raise
-            if self._database is not None:
-                self._database.commit()
             self.version += 1
 
     @contextmanager
@@ -192,16 +192,38 @@ class Ledger:
         if self._database is None or self.read_only:
             return
         rows = [(key, np.asarray(kept[key], np.float32).tobytes()) for key in new]
-        with self._lock:
-            self._database.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
-            self._database.executemany("DELETE FROM vector WHERE id = ?", [(key,) for key in old])
-            self._database.commit()
+        self._change("DELETE FROM vector WHERE id = ?", [(key,) for key in old])
+        # What is not kept is made again when the file is opened: a full disk keeps no question from its answer.
+        with suppress(StoreError):
+            self._change("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
 
     def close(self) -> None:
         """Release the file. Closing twice is fine."""
         if self._database is not None:
             self._database.close()
             self._database = None
+
+    def _change(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Run one statement for each row, in a transaction of its own; nothing for none."""
+        with self._lock, self._writing() as database:
+            if database is not None and rows:
+                database.executemany(statement, rows)
+                database.commit()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection | None]:
+        """The file, if there is one; what was not committed when an error comes is taken back."""
+        try:
+            yield self._database
+        except BaseException as error:
+            if self._database is not None:
+                self._database.rollback()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(
+                    f"{self._path} cannot be written ({error}), and is as it was before; "
+                    "make room or mend the permissions, and run the same call again."
+                ) from error
+            raise
 
     def _open(self, path: Path) -> None:
         try:
@@ -231,6 +253,10 @@ class Ledger:
                 key: np.frombuffer(value, np.float32)
                 for key, value in database.execute("SELECT id, value FROM vector")
             }
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"{path} cannot be opened ({error}); it is in use, or may not be written here."
+            ) from error
         except (sqlite3.Error, ValidationError, KeyError) as error:
             raise StoreError(
                 f"{path} cannot be read as a memory that anticipates ({type(error).__name__}: {error}); "

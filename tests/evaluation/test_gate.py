@@ -5,14 +5,12 @@ from sample_chat import CHAT
 
 from tmem_integrations.errors import ImportFormatError
 from tmem_integrations.evaluation.gate import (
-    Asked,
-    GateGold,
     GateOutcome,
     GateReport,
     candidates_needed,
     measure_gate,
-    read_gate_gold,
 )
+from tmem_integrations.evaluation.gate_gold import Asked, GateGold, read_gate_gold
 from tmem_integrations.evaluation.methods import make_method
 from tmem_integrations.messages import read_messages
 
@@ -96,3 +94,13 @@ def test_the_forest_labels_what_it_shows(gold_file):
 def test_a_group_without_key_is_told_with_its_line(gold_file):
     with pytest.raises(ImportFormatError, match="line 1: expected 'key' as text"):
         read_gate_gold(gold_file(groups=[{"asked": "date"}]), [])
+
+
+def test_only_a_forest_says_what_is_superseded(gold_file):
+    dataset, gold = read_gate_gold(gold_file(), read_messages(CHAT, timezone="UTC"))
+    figures = [
+        measure_gate(dataset, gold, make_method(name), [5])[0].to_dict()["superseding"]
+        for name in ("recent", "forest")
+    ]
+    # r1 was the date, r2 is: the forest shows the one as updated by the other.
+    assert figures == [None, {"holding": 1, "wrongly": 0.0, "steps": 1, "linked": 1.0}]

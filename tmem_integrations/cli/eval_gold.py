@@ -37,12 +37,15 @@ def gate(
 
     Reads gold/evidence.jsonl. KEY recall counts asked things, precision counts shown messages; "stale
     alone" is the share of shown stale messages without the one that holds; "for 95 %" is how many
-    candidates, best first, hold 95 % of KEY.
+    candidates, best first, hold 95 % of KEY. Of a forest also: "wrongly superseded" is the share of
+    messages that hold but are shown as updated, "steps by UPDATE" that of changes of a state which
+    are one UPDATE link, where both messages are shown.
 
     Example: [cyan]tmem eval gate data/ --method bm25+metadata --method forest[/cyan]
     """
     from tmem_integrations.evaluation.datasets import load_dataset
-    from tmem_integrations.evaluation.gate import measure_gate, read_gate_gold
+    from tmem_integrations.evaluation.gate import measure_gate
+    from tmem_integrations.evaluation.gate_gold import read_gate_gold
     from tmem_integrations.evaluation.methods import make_method
 
     bounds = eval_options.read_bounds(at)

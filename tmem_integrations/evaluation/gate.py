@@ -1,62 +1,29 @@
 """How well evidence is selected, on questions whose current and stale messages were read by hand.
 
-One question asks for several things. Of each, one message states what is current (or an alternative
-that states the same), others state what it replaced. A stale message shown without the current one is
-the worst that can happen to who asks.
+A stale message shown without the current one is the worst that can happen to who asks; a current one
+shown as out of date is the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from tmem_integrations.evaluation.datasets.jsonl import read_question
+from tmem_integrations.evaluation.gate_gold import GateGold
 from tmem_integrations.evaluation.measures import Share, bootstrap_interval, macro
 from tmem_integrations.evaluation.methods.base import Method, Selection
-from tmem_integrations.evaluation.questions import Dataset, Gold, Question, Unit
+from tmem_integrations.evaluation.questions import Dataset
 from tmem_integrations.evaluation.recall import OPEN_BUDGET, Progress, searchers
-from tmem_integrations.evaluation.records import read_lines, text_of, texts_of
-from tmem_integrations.evaluation.validation import check_dataset
-from tmem_integrations.messages import Message, zone_of
+from tmem_integrations.evaluation.superseding import (
+    Superseding,
+    check_superseding,
+    superseding_figures,
+)
 from tmem_integrations.stages.evidence import Label
 
 # Beyond any history of the data sets: every candidate is ranked.
 _ALL = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One thing a question asks for.
-
-    Attributes:
-        current: The message that states what holds, or an alternative; any one is enough.
-        stale: Messages that state what no longer holds.
-        chain: All that was said of it, first to current.
-    """
-
-    current: Unit
-    stale: frozenset[str]
-    chain: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GateGold:
-    """Hand-read gold of one question.
-
-    Attributes:
-        asked: The things it asks for.
-        support: Messages that qualify an answer.
-    """
-
-    asked: tuple[Asked, ...]
-    support: frozenset[str]
-
-    @property
-    def key(self) -> frozenset[str]:
-        """Every message that states something current."""
-        return frozenset().union(*(one.current for one in self.asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,60 +34,19 @@ class GateOutcome:
         gold: Of the question.
         shown: Ids, the most relevant first.
         labelled: Ids that the method itself calls KEY; None when it labels nothing.
+        superseding: What its links say of what holds; None when it links nothing.
     """
 
     gold: GateGold
     shown: tuple[str, ...]
     labelled: tuple[str, ...] | None
+    superseding: Superseding | None = None
 
     @property
     def stale_shown(self) -> list[bool]:
         """For each stale message shown, per asked thing, whether the current one is shown too."""
         ids = set(self.shown)
         return [not one.current.isdisjoint(ids) for one in self.gold.asked for _ in one.stale & ids]
-
-
-def read_gate_gold(
-    path: Path, messages: Sequence[Message], timezone: str = "UTC"
-) -> tuple[Dataset, dict[str, GateGold]]:
-    """Read `evidence.jsonl`.
-
-    Args:
-        path: Lines with question_id, question, channel, as_of, asking_user, support and groups of
-            asked, key, alternatives, stale and chain.
-        messages: The histories it asks about.
-        timezone: Zone of times that carry none.
-
-    Returns:
-        The questions as a data set, and the gold by question id.
-
-    Raises:
-        ImportFormatError: At the first line that cannot be read.
-    """
-    questions: list[Question] = []
-    gold: dict[str, GateGold] = {}
-    for where, record in read_lines(path):
-        record = {"id": record.get("question_id"), **record}
-        question = read_question(record, zone_of(timezone), where)
-        questions.append(question)
-        asked = tuple(_read_asked(group, where) for group in record.get("groups", ()))
-        gold[question.id] = GateGold(asked, frozenset(texts_of(record, "support", where)))
-    dataset = Dataset(
-        name=path.stem,
-        messages=tuple(messages),
-        questions=tuple(questions),
-        gold={i: Gold(evidence=tuple(a.current for a in g.asked)) for i, g in gold.items()},
-    )
-    return check_dataset(dataset), gold
-
-
-def _read_asked(group: Mapping[str, Any], where: str) -> Asked:
-    key = text_of(group, "key", where)
-    return Asked(
-        current=frozenset({key, *texts_of(group, "alternatives", where)}),
-        stale=frozenset(texts_of(group, "stale", where)),
-        chain=texts_of(group, "chain", where),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +71,7 @@ class GateReport:
         shown = [_recall(o.gold, o.shown) for o in self.outcomes]
         stale = [ok for o in self.outcomes for ok in o.stale_shown]
         labels = [o.labelled for o in self.outcomes if o.labelled is not None]
+        forests = [o.superseding for o in self.outcomes if o.superseding is not None]
         gold = [o.gold for o in self.outcomes]
         return {
             "method": self.method,
@@ -160,6 +87,7 @@ class GateReport:
             "stale_shown": len(stale),
             "stale_alone": 1 - sum(stale) / len(stale) if stale else 0.0,
             "chains": _chains(self.outcomes),
+            "superseding": superseding_figures(forests) if len(forests) == len(gold) else None,
             "candidates_for_95": candidates_needed(self.ranks, 0.95),
             "messages": sum(len(o.shown) for o in self.outcomes) / len(self.outcomes),
         }
@@ -220,7 +148,7 @@ def measure_gate(
     """Ask every question with each bound, and once with none for the ranks.
 
     Args:
-        dataset: As `read_gate_gold` gives it.
+        dataset: As `gate_gold.read_gate_gold` gives it.
         gold: By question id.
         method: What is measured.
         at: Bounds N.
@@ -241,11 +169,11 @@ def measure_gate(
 
 
 def _outcome(gold: GateGold, selection: Selection) -> GateOutcome:
-    labelled = None
-    if selection.retrieval is not None:
-        nodes = selection.retrieval.forest
-        labelled = tuple(node.message.id for node in nodes if node.label is Label.KEY)
-    return GateOutcome(gold, selection.ids, labelled)
+    if selection.retrieval is None:
+        return GateOutcome(gold, selection.ids, None)
+    forest = selection.retrieval.forest
+    labelled = tuple(node.message.id for node in forest if node.label is Label.KEY)
+    return GateOutcome(gold, selection.ids, labelled, check_superseding(gold, forest))
 
 
 def _ranks(gold: GateGold, ids: Sequence[str]) -> Iterator[int | None]:

@@ -15,12 +15,13 @@ def gate_rows(reports: Sequence[GateReport]) -> Table:
     """Header and rows, one per method and bound."""
     header = [
         "method", "N", "KEY recall", "precision", "F1", "labelled KEY: recall", "precision", "F1",
-        "stale alone", "whole chains", "for 95 %",
+        "stale alone", "wrongly superseded", "whole chains", "steps by UPDATE", "for 95 %",
     ]  # fmt: skip
     rows = []
     for report in reports:
         figures = report.to_dict()
         shown, labelled = figures["shown"], figures["labelled"] or {}
+        superseding = figures["superseding"] or {}
         needed = figures["candidates_for_95"]
         rows.append(
             [
@@ -29,7 +30,9 @@ def gate_rows(reports: Sequence[GateReport]) -> Table:
                 *(fraction(shown[name]) for name in ("recall", "precision", "f1")),
                 *(fraction(labelled.get(name)) for name in ("recall", "precision", "f1")),
                 fraction(figures["stale_alone"]),
+                fraction(superseding.get("wrongly")),
                 fraction(figures["chains"]),
+                fraction(superseding.get("linked")),
                 "never" if needed is None else str(needed),
             ]
         )

@@ -43,6 +43,24 @@ def read(path: Path, **options: object) -> list[Message]:
         ("\u200e[03.04.26, 21:15:00] ~\u202fAnn: hi", "dmy", APRIL_3, "Ann"),
         ("03.04.26, 21:15 - Ann: hi", "dmy", APRIL_3, "Ann"),
         ("٣/٤/٢٠٢٦, ٩:١٥ م - Ann: hi", "dmy", APRIL_3, "Ann"),
+        ("٣\u200f/٤\u200f/٢٠٢٦، ٩:١٥ م - Ann: hi", "dmy", APRIL_3, "Ann"),
+        ("۲۰۲۶/۴/۳،\u200f ۹:۱۵ ب.ظ. - Ann: hi", None, APRIL_3, "Ann"),
+        ("\u200f[3.4.2026, 21:15:00] \u200fאן: hi", "dmy", APRIL_3, "אן"),
+        ("\u202b03/04/26, 9:15 अपराह्न - \u202aAnn\u202c: hi", "dmy", APRIL_3, "Ann"),
+        ("[2026/4/3 下午9:15:00] Ann: hi", None, APRIL_3, "Ann"),
+        ("2026/4/3 下午9:15 - Ann: hi", None, APRIL_3, "Ann"),
+        ("2026/4/3 晚上9:15 - 陳大文: hi", None, APRIL_3, "陳大文"),
+        ("3/4/2026 下午9:15 - Ann: hi", "dmy", APRIL_3, "Ann"),
+        ("2026年4月3日 下午9:15 - Ann: hi", None, APRIL_3, "Ann"),
+        ("2026/04/03 21:15 - Ann: hi", None, APRIL_3, "Ann"),
+        ("[2026/04/03 21:15:00] Ann: hi", None, APRIL_3, "Ann"),
+        ("[2026/04/03 午後9:15:00] 田中: hi", None, APRIL_3, "田中"),
+        ("2026년 4월 3일 오후 9:15, Ann : hi", None, APRIL_3, "Ann"),
+        ("2026. 4. 3. 오후 9:15 - 김안: hi", None, APRIL_3, "김안"),
+        ("[26. 4. 3. 오후 9:15:00] Ann: hi", "ymd", APRIL_3, "Ann"),
+        ("03.04.26 à 21:15 - Ann: hi", "dmy", APRIL_3, "Ann"),
+        ("[3.4.2026 klo 21.15.00] Ann: hi", "dmy", APRIL_3, "Ann"),
+        ("03/04/26 21.15 - Ann: hi", "dmy", APRIL_3, "Ann"),
     ],
 )
 def test_a_stamp_of_any_phone_is_read(
@@ -50,6 +68,43 @@ def test_a_stamp_of_any_phone_is_read(
 ) -> None:
     (message,) = read(write(line), date_order=order)
     assert (message.sent_at, message.author, message.text) == (sent_at, author, "hi")
+
+
+@pytest.mark.parametrize(
+    ("clock", "hour"),
+    [
+        ("凌晨12:05", 0),
+        ("午前0:05", 0),
+        ("上午11:05", 11),
+        ("中午12:05", 12),
+        ("午後0:05", 12),
+        ("오후 12:05", 12),
+        ("中午1:05", 13),
+        ("12:05 a. m.", 0),
+    ],
+)
+def test_noon_and_midnight_are_told_apart_in_every_language(
+    write: Write, clock: str, hour: int
+) -> None:
+    (message,) = read(write(f"2026/4/3 {clock} - Ann: hi"))
+    assert (message.sent_at.hour, message.sent_at.minute) == (hour, 5)
+
+
+def test_a_korean_year_of_two_digits_goes_first(write: Write) -> None:
+    path = write("26. 4. 3. 오후 9:15 - Ann: a", "26. 4. 28. 오전 9:15 - Ann: b")
+    assert [m.sent_at.day for m in read(path)] == [3, 28]
+
+
+@pytest.mark.parametrize("date", ["1405/1/14", "3/4/2569", "14.1.1405"])
+def test_a_year_of_another_calendar_is_not_taken_for_ours(write: Write, date: str) -> None:
+    path = write(f"{date}, 9:15 - Ann: hi")
+    if "2569" in date:
+        report = ImportReport()
+        read(path, date_order="dmy", report=report)
+        assert report.warnings["sent in the future"].count == 1
+    else:
+        with pytest.raises(ImportFormatError, match="Gregorian"):
+            read(path)
 
 
 def test_lines_without_a_stamp_go_on_with_the_message(write: Write) -> None:
@@ -131,6 +186,31 @@ def test_files_are_named_and_left_out_ones_marked(write: Write) -> None:
         "[file left out]",
         "[file left out]",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<メディアは含まれていません>", "<省略多媒体文件>", "<忽略多媒體檔>", "<미디어 파일을 생략한 대화내용>", "\u200f<המדיה לא נכללה>",
+     "<تم استبعاد الوسائط>", "<मीडिया के बिना>", "<Без медиафайлов>"],
+)  # fmt: skip
+def test_a_file_left_out_is_told_in_every_language(write: Write, text: str) -> None:
+    (message,) = read(write(f"28/4/2026, 9:02 - Ann: {text}"))
+    assert message.text == "[file left out]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "삭제된 메시지입니다.",
+        "此訊息已刪除",
+        "このメッセージは削除されました",
+        "\u200fتم حذف هذه الرسالة",
+    ],
+)
+def test_a_deletion_is_told_in_every_language(write: Write, text: str) -> None:
+    report = ImportReport()
+    assert read(write(f"28/4/2026, 9:02 - Ann: {text}"), report=report) == []
+    assert len(report.deleted) == 1
 
 
 def test_an_edit_keeps_the_id_and_a_deletion_tells_it(write: Write) -> None:

@@ -30,41 +30,18 @@ from tmem_integrations.importers.frame import (
 )
 from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.importers.whatsapp_lines import (
-    Stamped,
     parse_stamped,
     settle_order,
     wall_time,
 )
+from tmem_integrations.importers.whatsapp_text import is_deleted, shown_text
 from tmem_integrations.messages import Message, zone_of
 
 _N_SNIFFED = 40
-_DELETED = re.compile(
-    r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht"
-    r"|Du hast diese Nachricht gelöscht|Se eliminó este mensaje|Eliminaste este mensaje"
-    r"|Ce message a été supprimé|Vous avez supprimé ce message|Mensagem apagada"
-    r"|Questo messaggio è stato eliminato|Dit bericht is verwijderd)\.?$"
-)
-_ATTACHED = re.compile(
-    r"<(?:attached|Anhang|adjunto|pièce jointe|anexado|allegato): (?P<name>[^>]+)>"
-)
-_ATTACHED_ANDROID = re.compile(
-    r"^(?P<name>\S[^\n]*\.\w{2,5}) \((?:file attached|Datei angehängt|archivo adjunto|fichier joint"
-    r"|arquivo anexado|file allegato)\)",
-    re.MULTILINE,
-)
-_LEFT_OUT = re.compile(
-    r"^(?:<[^<>\n]*(?:omitted|omitido|ausgeschlossen|weggelassen|omis|omesso)[^<>\n]*>"
-    r"|(?:image|video|audio|sticker|GIF|document|Contact card) omitted)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_EDITED = re.compile(
-    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje)>$"
-)
 _CHAT_NAME = re.compile(
     r"(?:WhatsApp Chat (?:with|mit|-)|Chat de WhatsApp con|Discussion WhatsApp avec|Conversa do WhatsApp com)"
     r"\s+(?P<name>.+)"
 )
-_MARKS = "\u200e\u200f"
 
 
 def read_whatsapp(
@@ -125,6 +102,7 @@ def chat_of(path: Path) -> str:
 
 def _settle(path: Path) -> DateOrder:
     dates: list[tuple[int, int, int]] = []
+    year_first = False
     for entry in read_lines(path, ImportReport(), fallback="cp1252", opener=_opener(path)):
         try:
             stamped = parse_stamped(entry.content)
@@ -132,8 +110,9 @@ def _settle(path: Path) -> DateOrder:
             continue
         if stamped is not None and stamped.parts not in dates[-1:]:
             dates.append(stamped.parts)
+            year_first |= stamped.year_first
     try:
-        return settle_order(dates)
+        return settle_order(dates, year_first=year_first)
     except ImportFormatError as error:
         raise ImportFormatError(f"{path}: {error}") from error
 
@@ -182,10 +161,9 @@ class _Chat:
         if stamped.author is None:
             return Skip("system line")
         message_id = self._id(sent_at.isoformat(), stamped.author)
-        text = _read_text(stamped)
-        bare = stamped.text.strip(f"{_MARKS} ")
-        if _DELETED.match(bare):
+        if is_deleted(stamped.text):
             return Skip("deleted message", deleted_id=message_id)
+        text = shown_text(stamped.text)
         if text is None:
             return Skip("system line")
         if not text:
@@ -199,21 +177,6 @@ class _Chat:
         name = f"whatsapp/{self.channel}/{moment}/{digest}"
         self.alike[name] += 1
         return f"{name}/{self.alike[name]}"
-
-
-def _read_text(stamped: Stamped) -> str | None:
-    """The text with files named; None where WhatsApp itself speaks, which iOS marks with U+200E."""
-    raw = stamped.text
-    text = _EDITED.sub("", raw)
-    text = _ATTACHED.sub(lambda m: f"[file: {m['name']}]", text)
-    text = _ATTACHED_ANDROID.sub(lambda m: f"[file: {m['name']}]", text)
-    stripped = (
-        text.translate({ord(mark): None for mark in _MARKS}) if text.startswith("\u200e") else text
-    )
-    named = _LEFT_OUT.sub("[file left out]", stripped.strip())
-    if raw.startswith("\u200e") and text == raw and named == stripped.strip():
-        return None
-    return named.strip(f"{_MARKS} \n")
 
 
 def _opener(path: Path) -> Callable[[Path], IO[bytes]] | None:

@@ -16,7 +16,7 @@ from typing import Any
 from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
-from tmem_integrations.errors import IngestError, MessageError, QueryError
+from tmem_integrations.errors import IngestError, MessageError, QueryError, StoreError
 from tmem_integrations.forgetting import Forgotten, Selector
 from tmem_integrations.judges.model import Prompts, ceilings_of, model_panel
 from tmem_integrations.judges.panel import RULES, Panel
@@ -150,8 +150,16 @@ class TemporalMemory:
         for chunk in _chunks(list(history.values())):
             try:
                 total += self._add_chunk(chunk)
-            except IngestError as error:
-                raise IngestError(str(error), stored=(*stored, *error.stored)) from error
+            except StoreError as error:
+                partly = isinstance(error, IngestError)
+                stored += error.stored if isinstance(error, IngestError) else ()
+                if not stored and not partly:
+                    raise
+                raise IngestError(
+                    f"{len(stored)} of {len(history)} messages are stored; run the same call again for "
+                    f"the rest. {error.__cause__ if partly else error}",
+                    stored=tuple(stored),
+                ) from error
             stored.extend(m.id for m in chunk)
         return total
 

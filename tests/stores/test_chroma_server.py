@@ -1,55 +1,31 @@
 """A Chroma server on loopback: what differs from a folder."""
 
-import os
-import socket
-import subprocess
 import sys
-import time
-from pathlib import Path
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
-import httpx
 import numpy as np
 import pytest
+from chroma_server import ChromaServer
 from store_helpers import at, found, in_window, row_of, said, unit
 
-from tmem_integrations.errors import StoreError, StoreMismatchError
+from tmem_integrations import TemporalForestRetriever
+from tmem_integrations.errors import IngestError, StoreError, StoreMismatchError
 from tmem_integrations.messages import Scope
 from tmem_integrations.protocols import IngestReport
 from tmem_integrations.stores.chroma import ChromaStore
 
-PATIENCE = 30.0
-
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folder = tmp_path_factory.mktemp("server")
-    chroma = Path(sys.executable).with_name("chroma")
-    if not chroma.exists():
-        pytest.skip("the chroma command is not installed beside this interpreter")
-    arguments = [chroma, "run", "--path", folder, "--host", "127.0.0.1", "--port", str(port)]
-    server = subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ)
-    )
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while not is_up(port):
-            assert server.poll() is None, "the server has stopped"
-            assert time.monotonic() < deadline, "the server did not start"
-            time.sleep(0.05)
-        yield port
-    finally:
-        server.terminate()
-        server.wait()
+def server(tmp_path_factory):
+    server = ChromaServer(tmp_path_factory.mktemp("server"))
+    yield server
+    server.kill()
 
 
-def is_up(port):
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").status_code == 200
-    except httpx.TransportError:
-        return False
+@pytest.fixture
+def port(server):
+    return server.port
 
 
 def test_a_store_on_a_server_keeps_the_contract(port):
@@ -94,3 +70,111 @@ def test_another_model_is_refused(port):
 def test_there_is_nothing_to_read_in_a_collection_nobody_made(port):
     with pytest.raises(StoreError, match="no collection 'nowhere'"):
         ChromaStore.connect("127.0.0.1", port, collection="nowhere", read_only=True)
+
+
+class BadGateway(BaseHTTPRequestHandler):
+    """A proxy before a server that is gone."""
+
+    def do_GET(self):
+        self.send_response(502)
+        self.end_headers()
+        self.wfile.write(b"<h1>Bad Gateway</h1>")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_proxy_without_a_server_is_named():
+    with HTTPServer(("127.0.0.1", 0), BadGateway) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        with pytest.raises(StoreError, match=rf"127\.0\.0\.1:{proxy.server_port}.*Bad Gateway"):
+            ChromaStore.connect("127.0.0.1", proxy.server_port)
+        proxy.shutdown()
+
+
+class EventfulEmbedder:
+    """Counts letters, and lets something happen before it does so for a part of an ingest."""
+
+    name = "letters"
+
+    def __init__(self):
+        self.events = {}
+        self.n_calls = 0
+
+    def embed(self, texts):
+        self.events.get(self.n_calls, int)()
+        self.n_calls += 1
+        counts = np.array([[text.count(one) + 0.1 for one in "aeiou"] for text in texts])
+        return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+
+    async def aembed(self, texts):
+        return self.embed(texts)
+
+
+@pytest.fixture
+def ends(server):
+    """The ways in which a server goes away."""
+    yield {"before the call": server.kill, "within the call": server.kill_within_a_call}
+    if not server.is_up():
+        server.process.wait()
+        server.start()
+
+
+ENDS = pytest.mark.parametrize(
+    "end",
+    [
+        "before the call",
+        pytest.param(
+            "within the call",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="needs SIGSTOP"),
+        ),
+    ],
+)
+
+
+def retriever_on(server, embedder, messages):
+    store = ChromaStore.connect("127.0.0.1", server.port, collection="gone", timeout=10)
+    store.delete(store.ids(Scope()))
+    return store, TemporalForestRetriever.from_messages(messages, store=store, embeddings=embedder)
+
+
+@ENDS
+def test_a_server_that_goes_away_within_a_question_is_named_and_is_found_again(server, ends, end):
+    store, retriever = retriever_on(
+        server, EventfulEmbedder(), [said("m1", "we ship on Friday", 1)]
+    )
+    question = (
+        "when do we ship the kestrel"  # Vectors are asked, since words leave a part of it open.
+    )
+    with store:
+        before = retriever.invoke(question)[0].page_content
+        stages = iter([ends[end]])
+        with pytest.raises(StoreError, match=rf"127\.0\.0\.1:{server.port}/gone"):
+            retriever.memory.retrieve(question, on_stage=lambda _: next(stages, int)())
+        server.process.wait()
+        # Each question says so while it is away.
+        with pytest.raises(StoreError, match=str(server.port)):
+            retriever.invoke(question)
+        server.start()
+        assert retriever.invoke(question)[0].page_content == before
+
+
+@ENDS
+def test_a_server_that_goes_away_within_an_ingest_doubles_and_loses_nothing(server, ends, end):
+    embedder = EventfulEmbedder()
+    store, retriever = retriever_on(server, embedder, [])
+    # Messages are stored 2,000 at a time: the server goes between the first and the second such part.
+    history = [said(f"m{i}", f"we ship number {i}", i) for i in range(2_500)]
+    with store:
+        embedder.events = {1: ends[end]}
+        told = rf"2000 of 2500 messages are stored.*again.*{server.port}/gone"
+        with pytest.raises(IngestError, match=told) as failed:
+            retriever.add_messages(history)
+        assert failed.value.stored == tuple(m.id for m in history[:2_000])
+        server.process.wait()
+        server.start()
+        report = retriever.add_messages(history)
+        assert (report.added, report.unchanged) == (500, 2_000)
+        assert len(store) == 2_500
+        assert store.check() == ()
+        assert retriever.invoke("number 2400")

@@ -140,7 +140,8 @@ class ChromaStore(IndexedStore):
         """Open the store in a collection of a Chroma server, or make it there.
 
         Nothing keeps two processes from writing at once here: let one of them write, and the others open
-        it with `read_only=True`.
+        it with `read_only=True`. While the server is away, questions and writes raise a `StoreError` that
+        names it; when it is back the same store goes on.
 
         Args:
             headers: Sent with each request, such as a token.

@@ -55,7 +55,13 @@ def chroma_errors(where: str) -> Iterator[None]:
     """Turn what Chroma raises into a `StoreError` that names the store."""
     try:
         yield
-    except (ChromaError, httpx.HTTPError, ValueError, OSError) as error:
+    except Exception as error:
+        # Chroma raises a bare Exception for an answer that is not its own, such as a proxy's "Bad Gateway".
+        is_plain = type(error) is Exception
+        if not is_plain and not isinstance(
+            error, ChromaError | httpx.HTTPError | ValueError | OSError
+        ):
+            raise
         hint = ""
         if "hnsw" in str(error).lower():
             hint = (

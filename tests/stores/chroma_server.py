@@ -1,0 +1,58 @@
+"""A Chroma server on loopback that can go away and come back."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+PATIENCE = 30.0
+
+
+class ChromaServer:
+    """`chroma run` over a folder, on a port that it keeps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.command = Path(sys.executable).with_name("chroma")
+        if not self.command.exists():
+            pytest.skip("the chroma command is not installed beside this interpreter")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.folder = folder
+        self.start()
+
+    def start(self) -> None:
+        """Return when it answers."""
+        address = ("--host", "127.0.0.1", "--port", str(self.port))
+        self.process = subprocess.Popen(
+            [self.command, "run", "--path", self.folder, *address],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ),
+        )  # fmt: skip
+        deadline = time.monotonic() + PATIENCE
+        while not self.is_up():
+            assert self.process.poll() is None, "the server has stopped"
+            assert time.monotonic() < deadline, "the server did not start"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Gone before the next call."""
+        self.process.kill()
+        self.process.wait()
+
+    def kill_within_a_call(self) -> None:
+        """It takes the next call and does not live to answer it."""
+        self.process.send_signal(signal.SIGSTOP)
+        threading.Timer(0.5, self.kill).start()
+
+    def is_up(self) -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{self.port}/api/v2/heartbeat").status_code == 200
+        except httpx.TransportError:
+            return False

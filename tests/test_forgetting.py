@@ -16,6 +16,7 @@ from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message
 from tmem_integrations.models.embeddings import StaticEmbedder
 from tmem_integrations.prompts.gate import GateVerdict
+from tmem_integrations.protocols import FILED, DerivedRow
 from tmem_integrations.stores.chroma import ChromaStore
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -134,6 +135,17 @@ def test_check_finds_what_a_model_said_about_a_message_that_is_gone(
         main(["check", "--in", str(tmp_path / "store")])
     assert ended.value.code == 1
     assert "Verdicts about message 'ghost'" in capsys.readouterr().out
+
+
+def test_check_finds_what_was_derived_from_a_message_that_is_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ChromaStore.open(tmp_path / "store") as store:
+        store.upsert([said("a1")])
+        store.derived.write([DerivedRow(FILED, "ghost", "", frozenset({"scene"}))])
+    with pytest.raises(SystemExit):
+        main(["check", "--in", str(tmp_path / "store")])
+    assert "derived from message 'ghost'" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not GATEMEM.is_dir(), reason="needs the GateMem data beside the project")

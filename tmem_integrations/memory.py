@@ -24,7 +24,7 @@ from tmem_integrations.judges.reranking import RerankedGate
 from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages, zone_of
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
-from tmem_integrations.models.verdicts import VerdictCache
+from tmem_integrations.models.verdicts import FILE, VerdictCache
 from tmem_integrations.periods import bounds, explain_period, period_of, within
 from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
@@ -42,8 +42,6 @@ from tmem_integrations.trace import OnStage
 
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.
 _CHUNK = 2_000
-# Beside the messages they are about, so that whoever forgets there forgets them too.
-_VERDICTS = "verdicts.sqlite"
 
 
 class TemporalMemory:
@@ -411,7 +409,7 @@ def verdict_cache_of(store: MessageStore) -> VerdictCache | None:
     folder: str | Path | None = getattr(store, "folder", None)
     if folder is None:
         return VerdictCache()
-    path = Path(folder) / _VERDICTS
+    path = Path(folder) / FILE
     writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
     return VerdictCache(path) if writable else None
 

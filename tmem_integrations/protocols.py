@@ -8,6 +8,7 @@ language model answers `Ask`. Rows are handles of messages, valid for one `Histo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -123,8 +124,85 @@ class IngestReport:
         )
 
 
+DerivedKey = tuple[str, str]
+FILED = "Turn"
+"""Kind of the rows that say in which group a message is filed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedRow:
+    """Something made of messages, as a store keeps it.
+
+    Attributes:
+        kind: What it is; `FILED` for the place of a message.
+        id: Among rows of its kind; of a `FILED` row that of its message.
+        body: The record, as text.
+        made_of: Groups of messages it was made of; of a `FILED` row the one group of its message.
+    """
+
+    kind: str
+    id: str
+    body: str
+    made_of: frozenset[str]
+
+    @property
+    def key(self) -> DerivedKey:
+        """What tells it from all other rows."""
+        return self.kind, self.id
+
+
+class DerivedRows(Protocol):
+    """What was made of the messages of a store. Every method may raise `StoreError`."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while messages change together with what was made of them: who holds it sees no message
+        go."""
+        ...
+
+    def erased(self, since: int) -> tuple[int, Sequence[DerivedKey]]:
+        """The keys erased through this object since a place in its log, and the place up to which they go;
+        the log begins at 0."""
+        ...
+
+    def write_mark(self) -> int:
+        """A number that is the same as long as no other process wrote."""
+        ...
+
+    def rows(self) -> Sequence[DerivedRow]:
+        """All rows, in order of first writing where the order is kept."""
+        ...
+
+    def write(self, rows: Sequence[DerivedRow], dropped: Iterable[DerivedKey] = ()) -> None:
+        """Remove some rows and add or replace others."""
+        ...
+
+    def erase(self, message_ids: Collection[str], *, keeps_filed: bool = False) -> int:
+        """Remove all that was made of messages; returns how many rows.
+
+        Args:
+            message_ids: Of messages that are edited or deleted next.
+            keeps_filed: Only edited: in which group each is filed is kept.
+        """
+        ...
+
+    def scrub(self) -> None:
+        """Remove from the files what erased rows may have left there."""
+        ...
+
+    def close(self) -> None:
+        """Release it. Closing twice is fine."""
+        ...
+
+
 class MessageStore(Protocol):
-    """Messages of record with all their indices. A write is seen by every later view, in every leg."""
+    """Messages of record with all their indices. A write is seen by every later view, in every leg.
+
+    Attributes:
+        derived: What was made of them; the store erases it before it changes or deletes a message.
+    """
+
+    derived: DerivedRows
 
     def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
         """Add or replace by id, in order of arrival; a replaced message keeps its arrival.

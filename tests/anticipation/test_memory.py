@@ -11,13 +11,13 @@ from pydantic import TypeAdapter
 from support.writing_model import HISTORY, SCRIPT, START, WritingModel
 
 from tmem_integrations import AnticipatoryMemory, Message, TemporalForestRetriever
-from tmem_integrations.anticipation.ledger import FILE, Ledger
 from tmem_integrations.anticipation.memory import AnticipatoryMemory as Memory
 from tmem_integrations.anticipation.recipes import ABLATIONS, PAPER
 from tmem_integrations.cli import main
-from tmem_integrations.errors import AccessError, ConfigError, StoreError
+from tmem_integrations.errors import AccessError, ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.stores.chroma import ChromaStore
+from tmem_integrations.stores.derived import FILE
 
 
 def filed(messages=HISTORY, **settings):
@@ -105,12 +105,6 @@ def test_what_is_forgotten_is_in_no_file(tmp_path):
     memory.delete([m.id for m in HISTORY if m.id.startswith("vase")])
     memory.close()
     assert b"vase" not in (tmp_path / FILE).read_bytes()
-
-
-def test_a_file_that_cannot_be_opened_is_not_said_to_be_broken(tmp_path):
-    (tmp_path / FILE).mkdir()
-    with pytest.raises(StoreError, match="cannot be opened"):
-        Ledger(tmp_path / FILE)
 
 
 def test_another_process_finds_what_was_filed(tmp_path):

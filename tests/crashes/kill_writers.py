@@ -33,12 +33,12 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from tmem_integrations.anticipation.ledger import fingerprint
+from tmem_integrations.anticipation.ledger import Ledger, fingerprint
 from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.prompts.gate import GateVerdict
-from tmem_integrations.protocols import Vectors
+from tmem_integrations.protocols import FILED, Vectors
 from tmem_integrations.stores.chroma import ChromaStore
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -230,10 +230,28 @@ def start_writes(folder: Path) -> Started:
 def reopened(folder: Path) -> dict[str, Any]:
     """Problems after a kill: opened to write, as whoever goes on would."""
     with ChromaStore.open(folder) as store:
+        problems = [*store.check(), *derived_of_nothing(store)]
         _, filed = open_both(store)
-        problems = [*store.check(), *misfiled(filed)]
+        problems += misfiled(filed)
         filed.close()
         return {"problems": problems}
+
+
+def derived_of_nothing(store: ChromaStore) -> list[str]:
+    """What lies there made of messages that are not there, or not with the words it was made of."""
+    ledger = Ledger(store.derived, read_only=True)
+    scenes = {scene.id: scene.message_ids for scene in ledger.scenes.values()}
+    as_filed = {
+        one
+        for one, message in store.get(ledger.turns).items()
+        if ledger.turns[one].fingerprint == fingerprint(message)
+    }
+    whole = {one for one, ids in scenes.items() if as_filed.issuperset(ids)}
+    return [
+        f"{row.key} is of what is gone: {row.body:.80}"
+        for row in store.derived.rows()
+        if row.kind != FILED and not whole.issuperset(row.made_of)
+    ]
 
 
 def run_round(

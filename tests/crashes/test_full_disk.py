@@ -47,6 +47,7 @@ from pathlib import Path
 from tmem_integrations.anticipation.memory import AnticipatoryMemory
 
 filed = AnticipatoryMemory.from_messages(said[:100], store=ChromaStore.open(folder, model="wordllama-256"))
+filed.history.add(said[100:400])
 before = filed.stats()
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 size = Path(folder, "anticipation.sqlite3").stat().st_size

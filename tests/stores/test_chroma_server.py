@@ -12,7 +12,7 @@ from store_helpers import at, found, in_window, row_of, said, unit
 from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.errors import IngestError, StoreError, StoreMismatchError
 from tmem_integrations.messages import Scope
-from tmem_integrations.protocols import IngestReport
+from tmem_integrations.protocols import FILED, DerivedRow, IngestReport
 from tmem_integrations.stores.chroma import ChromaStore
 
 
@@ -58,6 +58,26 @@ def test_a_reader_sees_what_another_client_writes(port):
         writer.upsert([said("m1", "uno")])
         writer.delete(["m2"])
         assert (found(reader, "uno"), found(reader, "two")) == (["m1"], [])
+
+
+def test_what_was_made_of_messages_is_kept_on_the_server_and_goes_with_them(port):
+    made = [
+        DerivedRow(FILED, "m1", "", frozenset({"s1"})),
+        DerivedRow("Scene", "s1", "about one", frozenset({"s1"})),
+        DerivedRow("Scene", "s2", "about two", frozenset({"s2"})),
+    ]
+    with ChromaStore.connect("127.0.0.1", port, collection="made") as writer:
+        writer.upsert([said("m1", "one")])
+        writer.derived.write(made)
+    with (
+        ChromaStore.connect("127.0.0.1", port, collection="made") as writer,
+        ChromaStore.connect("127.0.0.1", port, collection="made", read_only=True) as reader,
+    ):
+        assert sorted(row.key for row in writer.derived.rows()) == sorted(row.key for row in made)
+        before = reader.derived.write_mark()
+        writer.delete(["m1"])
+        assert [row.key for row in reader.derived.rows()] == [("Scene", "s2")]
+        assert reader.derived.write_mark() != before
 
 
 def test_another_model_is_refused(port):

@@ -7,7 +7,7 @@ scene triggers in three views. A view that was not written is NaN.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,6 +117,7 @@ class Index:
     def tables(self) -> Tables:
         """The tables as of now."""
         with self._lock:
+            self._ledger.refresh()
             if self._tables is None or self._version != self._ledger.version:
                 self._tables = self._build()
             return self._tables
@@ -145,6 +146,7 @@ class Index:
             topics = tuple(ledger.topics.values())
             items = tuple(ledger.items.values())
             triggers = [ledger.scene_triggers.get(s.id) or SceneTrigger(s.id, ()) for s in scenes]
+        founders = {topic.id: topic.founder for topic in topics}
         views = [(item.trigger or ItemTrigger()).views for item in items]
         horizons = [(i, text) for i, own in enumerate(triggers) for text in own.horizons]
         texts = {
@@ -158,7 +160,16 @@ class Index:
             "scene_view": [trigger.scene_view for trigger in triggers],
             "horizons": [text for _, text in horizons],
         }
-        made = self._vectors(text for own in texts.values() for text in own)
+        of_items = [(*item.scene_ids, founders[item.topic_id]) for item in items]
+        of_scenes = [(scene.id,) for scene in scenes]
+        made_of: dict[str, Sequence[tuple[str, ...]]] = {
+            "topics": [topic.scene_ids for topic in topics],
+            "titles": [(topic.founder,) for topic in topics],
+            "scenes": of_scenes, "scene_view": of_scenes,
+            "items": of_items, "concepts": of_items, "bridges": of_items, "joints": of_items,
+            "horizons": [of_scenes[i] for i, _ in horizons],
+        }  # fmt: skip
+        made = self._vectors(texts, made_of)
         rows = {name: _stack(own, made) for name, own in texts.items()}
         turns = [(one, i) for i, scene in enumerate(scenes) for one in scene.message_ids]
         turn_scene = np.array([i for _, i in turns], dtype=np.int64)
@@ -178,15 +189,22 @@ class Index:
             np.array([topic_at[item.topic_id] for item in items], dtype=np.int64),
         )  # fmt: skip
 
-    def _vectors(self, texts: Iterable[str]) -> dict[str, Vectors]:
+    def _vectors(
+        self, texts: Mapping[str, Sequence[str]], made_of: Mapping[str, Sequence[tuple[str, ...]]]
+    ) -> dict[str, Vectors]:
         """Vectors of texts; those of the last version are not made again."""
-        wanted = list(dict.fromkeys(text for text in texts if text.strip()))
+        sources: dict[str, set[str]] = {}
+        for name, own in texts.items():
+            for text, scene_ids in zip(own, made_of[name], strict=True):
+                if text.strip():
+                    sources.setdefault(text, set()).update(scene_ids)
+        wanted = list(sources)
         model = self._embedder.name
         known = self._ledger.vectors(model, wanted)
         new = [text for text in wanted if text not in known]
         if new:
             known.update(zip(new, self._embedder.embed(new), strict=True))
-        self._ledger.keep_vectors(model, known)
+        self._ledger.keep_vectors(model, known, sources)
         return known
 
     def _turn_vectors(self, ids: Sequence[str]) -> Vectors:

@@ -16,11 +16,7 @@ import numpy as np
 from tmem_integrations.anticipation.items import Item
 from tmem_integrations.anticipation.ledger import Ledger, PersonaRead, Turn, fingerprint
 from tmem_integrations.anticipation.persona import PersonaFact
-from tmem_integrations.anticipation.retiring import (
-    retire_messages,
-    retire_scene,
-    touched_messages,
-)
+from tmem_integrations.anticipation.retiring import mend_scenes, retire_scene
 from tmem_integrations.anticipation.scenes import Scene, derived_id, scene_of
 from tmem_integrations.anticipation.topics import Topic
 from tmem_integrations.anticipation.writer import (
@@ -80,14 +76,14 @@ def file_messages(messages: Sequence[Message], desk: Desk) -> Flow[None]:
         messages: In any order; those filed as they are already are passed over.
         desk: What to work with.
     """
-    ledger = desk.ledger
-    known = ledger.turns
+    known = desk.ledger.turns
     changed = [
         m.id for m in messages if m.id in known and known[m.id].fingerprint != fingerprint(m)
     ]
-    if changed:
-        with ledger.saving():
-            retire_messages(ledger, changed, desk.load(touched_messages(ledger, changed)))
+    # Those already taken back by the store among them: they are in scenes that are to be mended.
+    desk.ledger.erase(changed, edited=True)
+    mend_scenes(desk.ledger, desk.load)
+    known = desk.ledger.turns
     yield from _cut([m for m in messages if m.id not in known], desk)
     yield from finish_filing(desk)
 
@@ -127,7 +123,7 @@ def _cut(messages: Sequence[Message], desk: Desk) -> Flow[None]:
     with desk.ledger.saving():
         for (open_, _), stream, starts in zip(streams, prepared, answers, strict=True):
             if starts is not None:
-                _save_scenes(desk.ledger, open_, stream, starts)
+                _save_scenes(desk, open_, stream, starts)
     desk.done("scenes", len(desk.ledger.scenes), len(desk.ledger.scenes))
 
 
@@ -136,20 +132,24 @@ def _open_scene(ledger: Ledger, channel: str | None) -> Scene | None:
     return max(own, key=lambda scene: scene.ended_at, default=None)
 
 
-def _save_scenes(
-    ledger: Ledger, open_: Scene | None, stream: Stream, starts: Sequence[int]
-) -> None:
+def _save_scenes(desk: Desk, open_: Scene | None, stream: Stream, starts: Sequence[int]) -> None:
+    """Save the scenes of a stream; one of whose turns a message went or changed meanwhile is left out."""
+    ledger = desk.ledger
+    if open_ is not None and ledger.scenes.get(open_.id) != open_:
+        return
+    now = desk.load([m.id for m in stream.messages])
     borders = [0, *(i for i in starts if i >= max(1, stream.first)), len(stream.messages)]
     for start, end in pairwise(borders):
-        scene = scene_of(stream.messages[start:end])
+        turns = stream.messages[start:end]
+        if any(now.get(m.id) != m for m in turns):
+            continue
+        scene = scene_of(turns)
         if start == 0 and open_ is not None:
             if scene.message_ids == open_.message_ids:
                 continue
             scene = replace(scene, id=open_.id)
-            retire_scene(ledger, open_.id, keeps_labels=True)
-        ledger.put(
-            scene, *(Turn(m.id, fingerprint(m), scene.id) for m in stream.messages[start:end])
-        )
+            retire_scene(ledger, open_.id)
+        ledger.put(scene, *(Turn(m.id, fingerprint(m), scene.id) for m in turns))
 
 
 def _describe(desk: Desk) -> Flow[None]:
@@ -159,7 +159,7 @@ def _describe(desk: Desk) -> Flow[None]:
         answers = yield from desk.writer.describe([desk.transcript(scene) for scene in chunk])
         with ledger.saving():
             for scene, text in zip(chunk, answers, strict=True):
-                if text is not None and text.title:
+                if text is not None and text.title and ledger.scenes.get(scene.id) == scene:
                     ledger.put(
                         replace(
                             scene, title=text.title, summary=text.summary, narrative=text.narrative
@@ -184,7 +184,7 @@ def _file(desk: Desk) -> Flow[None]:
             answers = yield from desk.writer.file(chunk, shown)
             with ledger.saving():
                 for scene, filing in zip(chunk, answers, strict=True):
-                    if filing is not None:
+                    if filing is not None and ledger.scenes.get(scene.id) == scene:
                         _save_filing(ledger, scene, filing)
             n_done += len(chunk)
             desk.done("labels", n_done, len(waiting))
@@ -225,13 +225,21 @@ def _take_facts(desk: Desk) -> Flow[None]:
         answers = yield from desk.writer.take_facts(shelves)
         with ledger.saving():
             for shelf, facts in zip(shelves, answers, strict=True):
-                if facts is None:
+                if facts is None or not _is_there(ledger, shelf):
                     continue
                 ledger.put(*(_item(ledger, shelf.topic, fact) for fact in facts))
                 topic = ledger.topics[shelf.topic.id]
                 read = {t.scene.id for t in shelf.new}
                 ledger.put(replace(topic, read=topic.read | read))
         desk.done("items", done, len(todo))
+
+
+def _is_there(ledger: Ledger, shelf: Shelf) -> bool:
+    """Whether nothing of it went or changed while it was read."""
+    scenes = (*(t.scene for t in shelf.new), *shelf.known)
+    return ledger.topics.get(shelf.topic.id) == shelf.topic and all(
+        ledger.scenes.get(scene.id) == scene for scene in scenes
+    )
 
 
 def _shelf(desk: Desk, topic: Topic) -> Shelf:
@@ -259,7 +267,7 @@ def _file_items(desk: Desk) -> Flow[None]:
                 *(
                     replace(item, trigger=trigger)
                     for item, trigger in zip(chunk, answers, strict=True)
-                    if trigger is not None
+                    if trigger is not None and ledger.items.get(item.id) == item
                 )
             )
         desk.done("item triggers", done, len(todo))
@@ -271,7 +279,13 @@ def _anticipate(desk: Desk) -> Flow[None]:
     for chunk, done in _chunks(todo, _CHUNK):
         answers = yield from desk.writer.anticipate([desk.transcript(scene) for scene in chunk])
         with ledger.saving():
-            ledger.put(*(trigger for trigger in answers if trigger is not None))
+            ledger.put(
+                *(
+                    trigger
+                    for scene, trigger in zip(chunk, answers, strict=True)
+                    if trigger is not None and ledger.scenes.get(scene.id) == scene
+                )
+            )
         desk.done("scene triggers", done, len(todo))
 
 
@@ -282,7 +296,7 @@ def _read_personas(desk: Desk) -> Flow[None]:
         answers = yield from desk.writer.read_personas([desk.transcript(scene) for scene in chunk])
         with ledger.saving():
             for scene, traits in zip(chunk, answers, strict=True):
-                if traits is None:
+                if traits is None or ledger.scenes.get(scene.id) != scene:
                     continue
                 for trait in traits:
                     own_id = derived_id("persona", scene.id, trait.author, trait.text)

@@ -1,19 +1,20 @@
-"""The ledger: every derived record, in memory and, where there is a folder, in one SQLite file beside it.
+"""The ledger: every derived record in memory, and as rows beside the messages of the store.
 
 What a transaction saves is whole: whoever is stopped between two of them goes on from the last one,
-because what is left to do is read off the records that are not there yet.
+because what is left to do is read off the records that are not there yet. A row names the scenes it was
+made of, so the store takes it back with any message of them, whether anybody has this ledger open or not;
+the ledger then follows. That is why the words by which a scene joined a label are a row of their own.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -27,10 +28,8 @@ from tmem_integrations.anticipation.topics import Topic
 from tmem_integrations.anticipation.triggers import SceneTrigger
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message
-from tmem_integrations.protocols import Vectors
-
-FILE = "anticipation.sqlite3"
-_SCHEMA = 1
+from tmem_integrations.protocols import DerivedKey, DerivedRow, DerivedRows, Vectors
+from tmem_integrations.stores.derived import TransientRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,22 @@ class PersonaRead:
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A vector, and the scenes its text was made of."""
+
+    vector: Vectors
+    made_of: frozenset[str]
+
+
 Derived = Turn | Scene | Topic | Item | SceneTrigger | PersonaFact | PersonaRead
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (Turn, Scene, Topic, Item, SceneTrigger, PersonaFact, PersonaRead)
 }
 _ADAPTERS = {name: TypeAdapter(kind) for name, kind in _KINDS.items()}
+# What a scene added to a label, and a vector of a text: rows without a record of their own.
+_LABEL, _VECTOR = "Label", "Vector"
 
 
 def fingerprint(message: Message) -> str:
@@ -82,23 +91,25 @@ class Ledger:
     """Derived records by kind and id, with the vectors of their texts.
 
     Args:
-        path: SQLite file; None keeps everything in memory.
+        rows: Where they are kept; nowhere else than here when None.
         read_only: Refuse to write.
 
     Raises:
-        StoreError: If the file cannot be read or is of another version.
+        StoreError: If the rows cannot be read.
     """
 
-    def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
-        self._records: dict[str, dict[str, Any]] = {name: {} for name in _KINDS}
-        self._vectors: dict[str, Vectors] = {}
+    def __init__(self, rows: DerivedRows | None = None, *, read_only: bool = False) -> None:
+        self._rows: DerivedRows = rows or TransientRows()
         self._lock = threading.RLock()
-        self._path = path
-        self._database: sqlite3.Connection | None = None
         self.read_only = read_only
         self.version = 0
-        if path is not None and (path.exists() or not read_only):
-            self._open(path)
+        self._changes: dict[DerivedKey, DerivedRow | None] = {}
+        self._records: dict[str, dict[str, Any]] = {}
+        self._vectors: dict[str, _Kept] = {}
+        # Of an interrupted write: rows whose scenes are not all there.
+        self._broken: list[DerivedKey] = []
+        self._mark, self._place = 0, 0
+        self._load()
 
     @property
     def turns(self) -> Mapping[str, Turn]:
@@ -137,19 +148,26 @@ class Ledger:
 
     @contextmanager
     def saving(self) -> Iterator[None]:
-        """All that is put and dropped inside is saved together, or, after an error, none of it."""
+        """All that is put and dropped inside is saved together, or, after an error, none of it.
+
+        Inside, the ledger is up to date and no message goes: what was made of messages that went while it
+        was made has no scene here any more, and must not be put.
+        """
         if self.read_only:
             raise StoreError("This memory is open for reading only; open it to write.")
-        with self._lock:
-            before = {name: dict(records) for name, records in self._records.items()}
+        with self._rows.lock, self._lock:
+            self.refresh()
+            before = self._records
+            # Who goes through the old ones meanwhile goes on.
+            self._records = {name: dict(records) for name, records in before.items()}
+            self._changes = dict.fromkeys(self._broken)
             try:
-                with self._writing() as database:
-                    yield
-                    if database is not None:
-                        database.commit()
+                yield
+                self._save()
             except BaseException:
                 self._records = before
                 raise
+            self._broken = []
             self.version += 1
 
     @contextmanager
@@ -158,111 +176,172 @@ class Ledger:
         with self._lock:
             yield
 
+    def refresh(self) -> None:
+        """Take in what was erased with its messages, and what another process wrote."""
+        with self._lock:
+            if self._rows.write_mark() != self._mark:
+                self._load()
+                return
+            self._place, keys = self._rows.erased(self._place)
+            if keys:
+                self._records = {name: dict(own) for name, own in self._records.items()}
+                for kind, one in keys:
+                    self._forget(kind, one)
+                self.version += 1
+
+    def erase(self, message_ids: Collection[str], *, edited: bool = False) -> int:
+        """Take back all that was made of messages; returns how much that was.
+
+        Args:
+            message_ids: Of messages that are gone, or were edited.
+            edited: They are still there: in which scene each is filed is kept.
+        """
+        n_erased = self._rows.erase(message_ids, keeps_filed=edited)
+        self.refresh()
+        return n_erased
+
     def put(self, *records: Derived) -> None:
         """Add records, or replace those with the same id; inside `saving`."""
         for record in records:
             name, key = type(record).__name__, key_of(record)
+            if isinstance(record, Topic):
+                self._put_labels(record)
             self._records[name][key] = record
-            if self._database is not None:
-                body = _ADAPTERS[name].dump_json(record).decode()
-                self._database.execute(
-                    "INSERT INTO record (kind, id, body) VALUES (?, ?, ?) "
-                    "ON CONFLICT (kind, id) DO UPDATE SET body = excluded.body",
-                    (name, key, body),
-                )
+            self._changes[name, key] = DerivedRow(
+                name, key, _body_of(record), self._made_of(record)
+            )
 
     def drop(self, *records: Derived) -> None:
         """Remove records; inside `saving`."""
         for record in records:
             name, key = type(record).__name__, key_of(record)
+            if isinstance(record, Topic):
+                self._put_labels(replace(record, keywords={}))
             self._records[name].pop(key, None)
-            if self._database is not None:
-                self._database.execute("DELETE FROM record WHERE kind = ? AND id = ?", (name, key))
+            self._changes[name, key] = None
 
     def vectors(self, model: str, texts: Iterable[str]) -> dict[str, Vectors]:
         """Those vectors of texts that are kept, (d,) each."""
         found = {text: self._vectors.get(_vector_key(model, text)) for text in texts}
-        return {text: vector for text, vector in found.items() if vector is not None}
+        return {text: kept.vector for text, kept in found.items() if kept is not None}
 
-    def keep_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors of texts, and of no other text."""
-        kept = {_vector_key(model, text): vector for text, vector in vectors.items()}
-        new, old = kept.keys() - self._vectors.keys(), self._vectors.keys() - kept.keys()
-        self._vectors = kept
-        if self._database is None or self.read_only:
-            return
-        rows = [(key, np.asarray(kept[key], np.float32).tobytes()) for key in new]
-        self._change("DELETE FROM vector WHERE id = ?", [(key,) for key in old])
-        # What is not kept is made again when the file is opened: a full disk keeps no question from its answer.
-        with suppress(StoreError):
-            self._change("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
+    def keep_vectors(
+        self, model: str, vectors: Mapping[str, Vectors], made_of: Mapping[str, Iterable[str]]
+    ) -> None:
+        """Keep vectors of texts, and of no other text.
 
-    def close(self) -> None:
-        """Release the file. Closing twice is fine."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
-    def _change(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Run one statement for each row, in a transaction of its own; nothing for none."""
-        with self._lock, self._writing() as database:
-            if database is not None and rows:
-                database.executemany(statement, rows)
-                database.commit()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection | None]:
-        """The file, if there is one; what was not committed when an error comes is taken back."""
-        try:
-            yield self._database
-        except BaseException as error:
-            if self._database is not None:
-                self._database.rollback()
-            if isinstance(error, sqlite3.Error):
-                raise StoreError(
-                    f"{self._path} cannot be written ({error}), and is as it was before; "
-                    "make room or mend the permissions, and run the same call again."
-                ) from error
-            raise
-
-    def _open(self, path: Path) -> None:
-        try:
-            database = sqlite3.connect(
-                f"{path.resolve().as_uri()}?mode={'ro' if self.read_only else 'rwc'}",
-                uri=True, check_same_thread=False,
-            )  # fmt: skip
-            # What is forgotten is overwritten, not only unlinked.
-            database.execute("PRAGMA secure_delete = ON")
-            if not self.read_only:
-                database.executescript(
-                    "CREATE TABLE IF NOT EXISTS record (kind TEXT, id TEXT, body TEXT, PRIMARY KEY (kind, id));"
-                    "CREATE TABLE IF NOT EXISTS vector (id TEXT PRIMARY KEY, value BLOB);"
-                )
-                if database.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    database.execute(f"PRAGMA user_version = {_SCHEMA}")
-            version = database.execute("PRAGMA user_version").fetchone()[0]
-            if version != _SCHEMA:
-                raise StoreError(
-                    f"{path} is of version {version}, expected {_SCHEMA}; remove the file and write again."
-                )
-            for kind, key, body in database.execute(
-                "SELECT kind, id, body FROM record ORDER BY rowid"
-            ):
-                self._records[kind][key] = _ADAPTERS[kind].validate_json(body)
-            self._vectors = {
-                key: np.frombuffer(value, np.float32)
-                for key, value in database.execute("SELECT id, value FROM vector")
+        Args:
+            model: What made them.
+            vectors: Text → (d,).
+            made_of: Text → ids of all scenes it was made of; it is kept while they are there.
+        """
+        with self._rows.lock, self._lock:
+            self.refresh()
+            old = self._vectors
+            found = {
+                _vector_key(model, text): _Kept(vector, frozenset(made_of[text]))
+                for text, vector in vectors.items()
             }
-        except sqlite3.OperationalError as error:
+            self._vectors = {k: v for k, v in found.items() if v.made_of <= self.scenes.keys()}
+            rows = [
+                DerivedRow(_VECTOR, key, _encode(kept.vector), kept.made_of)
+                for key, kept in self._vectors.items()
+                if key not in old or old[key].made_of != kept.made_of
+            ]
+            dropped = [(_VECTOR, key) for key in old.keys() - self._vectors.keys()]
+            if not self.read_only and dropped:
+                self._rows.write([], dropped)
+            if not self.read_only and rows:
+                # What is not kept is made again: a full disk keeps no question from its answer.
+                with suppress(StoreError):
+                    self._rows.write(rows)
+
+    def _made_of(self, record: Derived) -> frozenset[str]:
+        """The scenes without which there would be no such record."""
+        match record:
+            case Scene() | PersonaRead():
+                return frozenset((record.id,))
+            case Topic():
+                return frozenset((record.founder,))
+            case Item():
+                # The title of its label was shown to whoever wrote it.
+                return frozenset((*record.scene_ids, self.topics[record.topic_id].founder))
+            case _:
+                return frozenset((record.scene_id,))
+
+    def _put_labels(self, topic: Topic) -> None:
+        """The scenes of a label as rows: those that joined, changed, or left since it was put last."""
+        old = self.topics.get(topic.id) or replace(topic, keywords={})
+        for scene_id in dict.fromkeys([*old.keywords, *topic.keywords]):
+            key = f"{topic.id} {scene_id}"
+            now = (topic.keywords.get(scene_id), scene_id in topic.read)
+            if now == (old.keywords.get(scene_id), scene_id in old.read):
+                continue
+            row = DerivedRow(_LABEL, key, json.dumps(now), frozenset((scene_id, topic.founder)))
+            self._changes[_LABEL, key] = None if now[0] is None else row
+
+    def _save(self) -> None:
+        rows = [row for row in self._changes.values() if row is not None]
+        dropped = [key for key, row in self._changes.items() if row is None]
+        if rows or dropped:
+            self._rows.write(rows, dropped)
+
+    def _load(self) -> None:
+        """Read all rows but those whose scenes are not all there."""
+        self._mark = self._rows.write_mark()
+        self._place, _ = self._rows.erased(0)
+        rows = self._rows.rows()
+        self._records = {name: {} for name in _KINDS}
+        self._vectors = {}
+        scenes = {row.id for row in rows if row.kind == "Scene"}
+        self._broken = []
+        try:
+            for row in sorted(rows, key=lambda row: row.kind == _LABEL):
+                if row.kind != "Turn" and not scenes.issuperset(row.made_of):
+                    self._broken.append(row.key)
+                else:
+                    self._take(row)
+        except (ValidationError, ValueError, KeyError) as error:
             raise StoreError(
-                f"{path} cannot be opened ({error}); it is in use, or may not be written here."
+                f"What was derived cannot be read ({type(error).__name__}: {error}); remove it and write again."
             ) from error
-        except (sqlite3.Error, ValidationError, KeyError) as error:
-            raise StoreError(
-                f"{path} cannot be read as a memory that anticipates ({type(error).__name__}: {error}); "
-                "remove the file and write again."
-            ) from error
-        self._database = database
+        self.version += 1
+
+    def _take(self, row: DerivedRow) -> None:
+        if row.kind == _VECTOR:
+            vector = np.frombuffer(base64.b64decode(row.body), np.float32)
+            self._vectors[row.id] = _Kept(vector, row.made_of)
+        elif row.kind == _LABEL:
+            topic_id, scene_id = row.id.split(" ")
+            words, is_read = json.loads(row.body)
+            topic = self._records["Topic"][topic_id].joined(scene_id, tuple(words))
+            read = topic.read | {scene_id} if is_read else topic.read
+            self._records["Topic"][topic_id] = replace(topic, read=read)
+        else:
+            self._records[row.kind][row.id] = _ADAPTERS[row.kind].validate_json(row.body)
+
+    def _forget(self, kind: str, key: str) -> None:
+        """Follow the store, which erased a row."""
+        if kind == _VECTOR:
+            self._vectors.pop(key, None)
+        elif kind == _LABEL:
+            topic_id, scene_id = key.split(" ")
+            topic = self._records["Topic"].get(topic_id)
+            if topic is not None:
+                self._records["Topic"][topic_id] = topic.without(scene_id)
+        else:
+            self._records[kind].pop(key, None)
+
+
+def _body_of(record: Derived) -> str:
+    if isinstance(record, Topic):
+        record = replace(record, keywords={}, read=frozenset())
+    body: bytes = _ADAPTERS[type(record).__name__].dump_json(record)
+    return body.decode()
+
+
+def _encode(vector: Vectors) -> str:
+    return base64.b64encode(np.asarray(vector, np.float32).tobytes()).decode()
 
 
 def _vector_key(model: str, text: str) -> str:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from pathlib import Path
 from typing import Any
 
 from tmem_integrations.access import AccessLike
@@ -16,7 +15,7 @@ from tmem_integrations.anticipation.cascade import Cascade, Recalled
 from tmem_integrations.anticipation.estimate import rehearse
 from tmem_integrations.anticipation.index import Index, Tables, Visible
 from tmem_integrations.anticipation.ingest import Desk, OnStep, file_messages, finish_filing
-from tmem_integrations.anticipation.ledger import FILE, Ledger, fingerprint
+from tmem_integrations.anticipation.ledger import Ledger, fingerprint
 from tmem_integrations.anticipation.recipes import CENTRED, RecallConfig
 from tmem_integrations.anticipation.recollection import (
     RecalledItem,
@@ -24,11 +23,7 @@ from tmem_integrations.anticipation.recollection import (
     Recollection,
     write_recollection,
 )
-from tmem_integrations.anticipation.retiring import (
-    retire_messages,
-    retire_orphans,
-    touched_messages,
-)
+from tmem_integrations.anticipation.retiring import mend_scenes, retire_orphans
 from tmem_integrations.anticipation.rule_writer import RuleWriter
 from tmem_integrations.anticipation.writer import Writer
 from tmem_integrations.drivers import Seats, adrive, drive
@@ -78,13 +73,12 @@ class AnticipatoryMemory:
         self.embedder: Embedder = history.embedder
         self.writer: Writer = writer or RuleWriter()
         self.config = config or CENTRED
-        folder = getattr(history.store, "folder", None)
         self.ledger = Ledger(
-            Path(folder) / FILE if folder is not None else None,
-            read_only=bool(getattr(history.store, "read_only", False)),
+            history.store.derived, read_only=bool(getattr(history.store, "read_only", False))
         )
-        if not self.ledger.read_only and self.ledger.turns:
+        if not self.ledger.read_only:
             retire_orphans(self.ledger, history.store)
+            mend_scenes(self.ledger, history.store.get)
         self._on_step = on_step
         # Filing reads what is left to do off the ledger: two at once would do it twice. Not bound to a
         # thread: an asynchronous filing ends where the event loop lets it.
@@ -185,14 +179,9 @@ class AnticipatoryMemory:
     def forget(self, ids: Collection[str]) -> None:
         """Take back all that was derived from messages; what is left of their scenes is written anew."""
         with self._writing:
-            known = [one for one in ids if one in self.ledger.turns]
-            if not known:
-                return
-            left = set(touched_messages(self.ledger, known)) - set(known)
-            with self.ledger.saving():
-                retire_messages(self.ledger, known, self.store.get(left))
-            drive(finish_filing(self._desk()), self._seats())
-        self._index.tables()  # Vectors of what was taken back go too.
+            self.ledger.erase(ids)
+            if mend_scenes(self.ledger, self.store.get):
+                drive(finish_filing(self._desk()), self._seats())
 
     def query(self, question: str, **filters: Any) -> Query:
         """Read a question with its filters, as `TemporalMemory.query`."""
@@ -264,7 +253,6 @@ class AnticipatoryMemory:
 
     def close(self) -> None:
         """Release the store and what is derived. Closing twice is fine."""
-        self.ledger.close()
         self.history.close()
 
     def _store(
@@ -277,6 +265,7 @@ class AnticipatoryMemory:
 
     def _with_unfiled(self, messages: Sequence[Message]) -> list[Message]:
         """These messages and those that an earlier run stored and was stopped before it filed them."""
+        self.ledger.refresh()
         known = {message.id for message in messages} | self.ledger.turns.keys()
         missing = [one for one in self.store.ids(Scope()) if one not in known]
         found = self.store.get(missing)

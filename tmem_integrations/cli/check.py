@@ -37,10 +37,16 @@ def check(folder: options.Folder, as_json: options.AsJson = False) -> None:
 
 
 def _orphans(store: ChromaStore) -> tuple[str, ...]:
-    """What a model said about messages that are not there any more."""
+    """What a model said, and what was derived, of messages that are not there any more."""
     from tmem_integrations.memory import verdict_cache_of
+    from tmem_integrations.protocols import FILED
 
     verdicts = verdict_cache_of(store)
     judged = frozenset[str]() if verdicts is None else verdicts.message_ids()
     gone = sorted(judged - store.get(judged).keys())
-    return tuple(f"Verdicts about message {one!r} are kept, but it is not stored." for one in gone)
+    filed = [row.id for row in store.derived.rows() if row.kind == FILED]
+    lost = sorted(set(filed) - store.get(filed).keys())
+    return (
+        *(f"Verdicts about message {one!r} are kept, but it is not stored." for one in gone),
+        *(f"What was derived from message {one!r} is kept, but it is not stored." for one in lost),
+    )

@@ -53,8 +53,6 @@ def forget(
 
     Exit code 1 when no message meets the conditions.
     """
-    from tmem_integrations.anticipation.retiring import forget_derived
-
     if not (ids or authors or channels or before):
         raise QueryError("Say what to forget: --id, --author, --channel or --before.")
     conditions = Conditions(
@@ -66,7 +64,6 @@ def forget(
     if yes and done.ids:
         with open_store(folder, read_only=False) as store:
             done = _memory(store, timezone).forget(**conditions)
-            forget_derived(store)
             store.scrub()
     if as_json:
         print_json(

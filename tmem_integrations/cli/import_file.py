@@ -183,7 +183,6 @@ def _store(
     Returns:
         What storing did, how many were removed, how many are there now.
     """
-    from tmem_integrations.anticipation.retiring import forget_derived
     from tmem_integrations.importers.diff import without_older
     from tmem_integrations.protocols import IngestReport
 
@@ -197,8 +196,6 @@ def _store(
                 total += memory.add(without_older(memory.store, chunk))
                 bar.advance(task, len(chunk))
         n_removed = memory.delete(gone)
-        if total.updated or n_removed:
-            forget_derived(memory.store)
         return total, n_removed, len(memory)
     finally:
         memory.close()

@@ -27,6 +27,8 @@ from tmem_integrations.prompts.relations import RelationVerdict
 
 V = TypeVar("V", GateVerdict, RelationVerdict)
 
+# In the folder of a store: beside the messages they are about, so that whoever forgets there forgets them too.
+FILE = "verdicts.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, verdicts TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS judged (

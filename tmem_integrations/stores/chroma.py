@@ -13,14 +13,23 @@ from chromadb.api.models.Collection import Collection
 from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT
 from filelock import FileLock
 
+from tmem_integrations.models import verdicts
+from tmem_integrations.stores import derived
 from tmem_integrations.stores.chroma_client import (
     ChromaClient,
     OwnChroma,
     SharedChroma,
     chroma_errors,
 )
+from tmem_integrations.stores.chroma_derived import ChromaRows
 from tmem_integrations.stores.chroma_table import SCHEMA_KEY, ChromaTable
-from tmem_integrations.stores.folder import WriteWatch, lock_folder, require_folder, vacuum
+from tmem_integrations.stores.folder import (
+    WriteWatch,
+    blank_spare,
+    lock_folder,
+    require_folder,
+    vacuum,
+)
 from tmem_integrations.stores.indexed import IndexedStore
 from tmem_integrations.stores.snapshot import Snapshot
 
@@ -104,11 +113,13 @@ class ChromaStore(IndexedStore):
                 create=False,
                 read_only=read_only,
                 write_mark=watch.mark,
-                after_flush=lambda: vacuum(path),
+                after_flush=lambda: _clean(path),
             )
             store = cls(
                 table, name=f"'{folder}'", model=model, dimension=dimension, language=language,
                 read_only=read_only, snapshot=Snapshot(path),
+                derived=derived.SqliteRows(path / derived.FILE, read_only=read_only),
+                verdicts=path / verdicts.FILE,
             )  # fmt: skip
         except BaseException:
             watch.close()
@@ -244,7 +255,7 @@ class ChromaStore(IndexedStore):
         try:
             return cls(
                 table, name=name, model=model, dimension=dimension, language=language,
-                read_only=read_only,
+                read_only=read_only, derived=ChromaRows(client, collection, name),
             )  # fmt: skip
         except BaseException:
             table.close()
@@ -259,3 +270,8 @@ class ChromaStore(IndexedStore):
                 self._watch.close()
             if self._folder_lock is not None:
                 self._folder_lock.release()
+
+
+def _clean(folder: Path) -> None:
+    vacuum(folder)
+    blank_spare(folder)

@@ -71,6 +71,12 @@ def chroma_errors(where: str) -> Iterator[None]:
         raise StoreError(f"Store {where}: Chroma says: {error}{hint}") from error
 
 
+def cut_log(collection: Collection) -> None:
+    """Have Chroma cut its log, in which deleted rows stay: it does so once there is more than the threshold."""
+    # Writes that change nothing.
+    collection.delete(ids=[f"tmem-no-such-row-{n}" for n in range(SYNC_THRESHOLD + 1)])
+
+
 class OwnChroma:
     """An instance of Chroma that is used by one store alone.
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tmem_integrations.errors import StoreError, StoreMismatchError
 from tmem_integrations.protocols import Vectors
 from tmem_integrations.stores.chroma_client import (
-    SYNC_THRESHOLD,
     ChromaClient,
     CollectionMetadata,
     chroma_errors,
+    cut_log,
 )
 from tmem_integrations.stores.rows import Row, from_metadata, to_metadata
 from tmem_integrations.stores.table import SCHEMA, Manifest
@@ -193,10 +193,7 @@ class ChromaTable:
         rewrite, with `chroma vacuum`.
         """
         with chroma_errors(self._where):
-            _, collection = self._open()
-            # Writes that change nothing: the log is cut once it holds more than the threshold.
-            nothing = [f"tmem-no-such-message-{n}" for n in range(SYNC_THRESHOLD + 1)]
-            collection.delete(ids=nothing)
+            cut_log(self._open()[1])
         if self._after_flush is not None:
             self._after_flush()
 

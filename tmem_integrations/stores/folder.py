@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import threading
 import uuid
 from contextlib import closing
@@ -16,6 +17,9 @@ from tmem_integrations.errors import StoreError, StoreLockedError
 DATABASE = "chroma.sqlite3"
 _LOCK = "tmem.lock"
 _BUSY_SECONDS = 5.0
+# Of an index of Chroma: version, offset, room for vectors, how many there are, bytes of one.
+_HEADER = struct.Struct("<iQQQQ")
+_LENGTH_BYTES = 4
 
 
 def require_folder(folder: Path, *, read_only: bool) -> None:
@@ -119,6 +123,30 @@ def vacuum(folder: Path) -> None:
         raise StoreError(
             f"{folder} still holds remains of deleted messages, since its database is in use: {error}."
         ) from error
+
+
+def blank_spare(folder: Path) -> None:
+    """Overwrite the room for further vectors in the files of Chroma's indices.
+
+    Chroma writes it as it lies in memory, not cleared: now and then with text of messages, deleted ones
+    among them. Files that are not laid out as expected are left alone.
+    """
+    for header in folder.glob("*/header.bin"):
+        if not _is_index(header.parent):
+            continue
+        fields = header.read_bytes()[: _HEADER.size]
+        if len(fields) < _HEADER.size:
+            continue
+        version, _, room, n_vectors, size = _HEADER.unpack(fields)
+        if version != 1 or n_vectors > room:
+            continue
+        for name, width in (("data_level0.bin", size), ("length.bin", _LENGTH_BYTES)):
+            path = header.parent / name
+            n_bytes = path.stat().st_size if path.exists() else 0
+            if n_vectors * width < n_bytes <= room * width:
+                with path.open("r+b") as file:
+                    file.seek(n_vectors * width)
+                    file.write(bytes(n_bytes - n_vectors * width))
 
 
 def _is_index(path: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 from typing import Self, TypeVar
 
 import numpy as np
@@ -21,13 +22,15 @@ from tmem_integrations.errors import (
     StoreError,
 )
 from tmem_integrations.messages import Message, Scope
-from tmem_integrations.protocols import HistoryView, IngestReport, Vectors
+from tmem_integrations.models.verdicts import VerdictCache
+from tmem_integrations.protocols import DerivedRows, HistoryView, IngestReport, Vectors
 from tmem_integrations.stores.check import find_problems
 from tmem_integrations.stores.compatibility import (
     check_vectors,
     is_same_space,
     require_same_space,
 )
+from tmem_integrations.stores.derived import TransientRows
 from tmem_integrations.stores.ingest import write_batch
 from tmem_integrations.stores.replica import Replica
 from tmem_integrations.stores.snapshot import Snapshot
@@ -48,6 +51,8 @@ class IndexedStore:
         language: How words are split and conflated, see `text.split_terms`.
         read_only: Refuse to write.
         snapshot: File to begin from when it is opened, written when a writer closes the store.
+        derived: Where it is kept what was made of the messages; in memory when None.
+        verdicts: Where a model's verdicts about the messages may lie; None where nowhere that stays.
 
     Raises:
         StoreMismatchError: If the store was built with another model or dimension.
@@ -64,12 +69,16 @@ class IndexedStore:
         language: str | None = None,
         read_only: bool = False,
         snapshot: Snapshot | None = None,
+        derived: DerivedRows | None = None,
+        verdicts: Path | None = None,
     ) -> None:
         if dimension is not None and dimension < 1:
             raise ConfigError(f"dimension must be at least 1, got {dimension}.")
         self.name = name
         self.language = language
         self.read_only = read_only
+        self.derived: DerivedRows = derived or TransientRows()
+        self._verdicts = verdicts
         self._table = table
         self._is_closed = False
         self._replica = Replica(table, language=language, snapshot=snapshot)
@@ -112,7 +121,7 @@ class IndexedStore:
         for message in messages:
             if not isinstance(message, Message):
                 raise MessageError(f"upsert takes Message records, got {message!r:.100}.")
-        with self._replica.lock:
+        with self.derived.lock, self._replica.lock:
             self._refresh()
             checked = self._check_vectors(len(messages), vectors)
             latest: dict[str, int] = {}
@@ -125,6 +134,7 @@ class IndexedStore:
             done: list[str] = []
             for batch in _batches(latest.values(), self._table.batch_size):
                 part = [messages[index] for index in batch]
+                self._take_back(self._edited(part), edited=True)
                 try:
                     chosen = None if checked is None else checked[batch]
                     report += write_batch(self._table, self._replica, part, chosen)
@@ -143,14 +153,17 @@ class IndexedStore:
         self._require_writable()
         if isinstance(ids, str):
             raise InputError(f"delete takes several ids, got the text {ids!r}; pass [{ids!r}].")
-        with self._replica.lock:
+        with self.derived.lock, self._replica.lock:
             self._refresh()
             legs = self._replica.legs
             known = [one for one in dict.fromkeys(ids) if one in legs]
+            self._take_back(list(dict.fromkeys(ids)))
             for batch in _batches(known, self._table.batch_size):
                 with self._replica.write(deletes=True, leaves_remains=True):
                     self._table.erase(batch)
                     legs.remove(batch)
+            # Again: a question may have asked a model about them meanwhile.
+            self._forget_verdicts(list(dict.fromkeys(ids)))
         return len(known)
 
     def get(self, ids: Iterable[str]) -> dict[str, Message]:
@@ -189,6 +202,7 @@ class IndexedStore:
             if not self.read_only:
                 self._replica.save_snapshot()
             self._is_closed = True
+            self.derived.close()
             self._table.close()
 
     def scrub(self) -> None:
@@ -201,6 +215,7 @@ class IndexedStore:
         self._require_writable()
         with self._replica.lock:
             self._table.scrub()
+            self.derived.scrub()
             self._replica.mark_scrubbed()
 
     def check(self) -> tuple[str, ...]:
@@ -232,6 +247,20 @@ class IndexedStore:
             if one in found:
                 vectors[index] = found[one]
         return vectors
+
+    def _edited(self, messages: Sequence[Message]) -> list[str]:
+        stored = self._replica.legs.messages(m.id for m in messages)
+        return [m.id for m in messages if stored.get(m.id, m) != m]
+
+    def _take_back(self, ids: Sequence[str], *, edited: bool = False) -> None:
+        """Remove what was made of messages, and what a model said about them, before they change or go."""
+        if ids:
+            self.derived.erase(ids, keeps_filed=edited)
+            self._forget_verdicts(ids)
+
+    def _forget_verdicts(self, ids: Sequence[str]) -> None:
+        if self._verdicts is not None:
+            VerdictCache(self._verdicts).forget(ids)
 
     def _explain(
         self, error: StoreError, done: Sequence[str], part: Sequence[Message], n_messages: int

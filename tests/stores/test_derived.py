@@ -1,0 +1,211 @@
+"""Rows made of messages: every place that keeps them takes them back before the messages go."""
+
+import sqlite3
+
+import chromadb
+import pytest
+from chromadb.config import Settings
+from store_helpers import said, unit
+
+from tmem_integrations.errors import StoreError
+from tmem_integrations.models import verdicts
+from tmem_integrations.models.verdicts import VerdictCache
+from tmem_integrations.prompts.gate import GateVerdict
+from tmem_integrations.protocols import FILED, DerivedRow
+from tmem_integrations.stores import derived
+from tmem_integrations.stores.chroma import ChromaStore
+from tmem_integrations.stores.derived import SqliteRows
+
+SECRET = "xylophone-4711"
+TWO_GROUPS = (
+    DerivedRow(FILED, "m1", "", frozenset({"s1"})),
+    DerivedRow(FILED, "m2", "", frozenset({"s1"})),
+    DerivedRow(FILED, "m3", "", frozenset({"s2"})),
+    DerivedRow("Scene", "s1", f"about {SECRET}", frozenset({"s1"})),
+    DerivedRow("Scene", "s2", "about lunch", frozenset({"s2"})),
+    DerivedRow("Item", "both", f"{SECRET} at lunch", frozenset({"s1", "s2"})),
+)
+MESSAGES = (said("m1", SECRET), said("m2", "indeed"), said("m3", "lunch"))
+
+
+def client_of(folder):
+    return chromadb.PersistentClient(folder, settings=Settings(anonymized_telemetry=False))
+
+
+@pytest.fixture(params=["memory", "folder", "client"])
+def store(request, tmp_path):
+    made = {
+        "memory": ChromaStore.in_memory,
+        "folder": lambda: ChromaStore.open(tmp_path / "chat"),
+        "client": lambda: ChromaStore.from_client(client_of(tmp_path / "chat")),
+    }[request.param]()
+    with made:
+        made.upsert(MESSAGES)
+        made.derived.write(TWO_GROUPS)
+        yield made
+
+
+def erased(store):
+    return set(store.derived.erased(0)[1])
+
+
+def test_a_deletion_takes_all_that_was_made_of_the_group_and_no_more(store):
+    store.delete(["m1"])
+    assert erased(store) == {(FILED, "m1"), ("Scene", "s1"), ("Item", "both")}
+
+
+def test_an_edit_keeps_where_the_message_is_filed(store):
+    store.upsert([said("m1", "something else")])
+    assert erased(store) == {("Scene", "s1"), ("Item", "both")}
+
+
+def test_the_same_message_again_takes_nothing(store):
+    store.upsert(MESSAGES)
+    assert erased(store) == set()
+
+
+def test_a_message_that_is_gone_already_is_taken_back_all_the_same(store):
+    store.delete(["m1"])
+    store.derived.write(TWO_GROUPS)
+    store.delete(["m1"])
+    assert ("Scene", "s1") in store.derived.erased(3)[1]
+
+
+def test_what_is_written_again_is_made_of_its_new_groups_alone(store):
+    store.derived.write([DerivedRow("Item", "both", "lunch", frozenset({"s2"}))])
+    store.delete(["m1"])
+    assert ("Item", "both") not in erased(store)
+
+
+def test_what_is_dropped_is_not_erased_again(store):
+    store.derived.write([], [("Item", "both")])
+    store.delete(["m1"])
+    assert ("Item", "both") not in erased(store)
+
+
+@pytest.mark.parametrize("kind", ["folder", "client"])
+def test_rows_are_there_when_the_store_is_opened_again(tmp_path, kind):
+    def opened():
+        if kind == "folder":
+            return ChromaStore.open(tmp_path)
+        return ChromaStore.from_client(client_of(tmp_path))
+
+    with opened() as store:
+        store.upsert(MESSAGES)
+        store.derived.write(TWO_GROUPS)
+    with opened() as store:
+        rows = store.derived.rows()
+        assert sorted(rows, key=lambda row: row.key) == sorted(TWO_GROUPS, key=lambda row: row.key)
+        store.delete(["m3"])
+        assert {row.key for row in store.derived.rows()} == {
+            (FILED, "m1"), (FILED, "m2"), ("Scene", "s1"),
+        }  # fmt: skip
+
+
+def files_with(folder, text):
+    return [p.name for p in folder.rglob("*") if p.is_file() and text.encode() in p.read_bytes()]
+
+
+def test_a_bare_deletion_leaves_nothing_in_any_file(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert(MESSAGES, unit([1, 0], [0, 1], [1, 0]))
+        store.derived.write(TWO_GROUPS)
+    VerdictCache(tmp_path / verdicts.FILE).put("k", [GateVerdict(1, "KEY", SECRET)], ["m1"])
+    assert len(files_with(tmp_path, SECRET)) >= 3
+    with ChromaStore.open(tmp_path) as store:
+        store.delete(["m1"])
+    assert files_with(tmp_path, SECRET) == []
+
+
+def test_a_bare_edit_leaves_nothing_in_any_file(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert(MESSAGES, unit([1, 0], [0, 1], [1, 0]))
+        store.derived.write(TWO_GROUPS)
+    VerdictCache(tmp_path / verdicts.FILE).put("k", [GateVerdict(1, "KEY", SECRET)], ["m1"])
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert([said("m1", "taken back")], unit([1, 0]))
+    assert files_with(tmp_path, SECRET) == []
+
+
+def test_what_was_erased_is_out_of_its_file_before_the_store_is_closed(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert(MESSAGES)
+        store.derived.write(TWO_GROUPS)
+        store.delete(["m1"])
+        assert SECRET.encode() not in (tmp_path / derived.FILE).read_bytes()
+
+
+def test_memory_that_chroma_wrote_behind_its_vectors_is_blanked(tmp_path):
+    messages = [said(f"n{i}", minute=i) for i in range(12)]
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert(messages, unit(*[[1, i] for i in range(12)]))
+        store.delete(["n0"])
+    (index,) = tmp_path.glob("*/data_level0.bin")
+    behind = index.stat().st_size - len(SECRET)
+    with index.open("r+b") as file:
+        file.seek(behind)
+        file.write(SECRET.encode())
+    with ChromaStore.open(tmp_path) as store:
+        store.delete(["n1"])
+    assert files_with(tmp_path, SECRET) == []
+    with ChromaStore.open(tmp_path) as store:
+        assert store.check() == ()
+        assert store.load_vectors(["n2", "n11"]).tolist() == [[1, 2], [1, 11]]
+
+
+def test_rows_go_before_their_messages(tmp_path, monkeypatch):
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert(MESSAGES)
+        store.derived.write(TWO_GROUPS)
+
+        def killed(ids):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(store._table, "erase", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.delete(["m1"])
+        assert ("Scene", "s1") not in {row.key for row in store.derived.rows()}
+
+
+def test_a_folder_of_which_nothing_was_made_has_no_file(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.upsert(MESSAGES)
+        store.delete(["m1"])
+    assert not (tmp_path / derived.FILE).exists()
+
+
+def test_a_reader_sees_what_another_process_wrote(tmp_path):
+    writer, reader = SqliteRows(tmp_path / "rows"), SqliteRows(tmp_path / "rows", read_only=True)
+    assert reader.rows() == []
+    writer.write(TWO_GROUPS[:1])
+    assert reader.rows() == list(TWO_GROUPS[:1])
+    before = reader.write_mark()
+    assert reader.write_mark() == before
+    writer.erase(["m1"])
+    assert reader.write_mark() != before
+    with pytest.raises(StoreError, match="readonly"):
+        reader.write(TWO_GROUPS)
+
+
+def test_a_file_of_another_version_is_begun_anew(tmp_path, caplog):
+    with sqlite3.connect(tmp_path / "rows") as old:
+        old.execute("CREATE TABLE record (kind TEXT, id TEXT, body TEXT, PRIMARY KEY (kind, id))")
+        old.execute("INSERT INTO record VALUES ('Scene', 's', ?)", (SECRET,))
+        old.execute("PRAGMA user_version = 1")
+    old.close()
+    rows = SqliteRows(tmp_path / "rows")
+    assert rows.rows() == []
+    assert "begun anew" in caplog.text
+    assert SECRET.encode() not in (tmp_path / "rows").read_bytes()
+
+
+def test_a_file_that_cannot_be_opened_is_not_said_to_be_broken(tmp_path):
+    (tmp_path / "rows").mkdir()
+    with pytest.raises(StoreError, match="mend the permissions"):
+        SqliteRows(tmp_path / "rows").rows()
+
+
+def test_a_file_that_is_none_is_an_error_with_a_way_out(tmp_path):
+    (tmp_path / "rows").write_bytes(b"no database" * 100)
+    with pytest.raises(StoreError, match="the file can be deleted"):
+        SqliteRows(tmp_path / "rows").rows()

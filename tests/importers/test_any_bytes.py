@@ -20,6 +20,7 @@ PIECES = st.sampled_from(
         "From x Mon Mar  2 09:00:00 2026\n", "From: a\n", "Date: Mon, 2 Mar 2026 09:00:00 +0100\n", "\n\n",
         "Content-Type: multipart/mixed; boundary=b\n", "--b\n", "Content-Type: text/html\n",
         "Content-Transfer-Encoding: base64\n", "=?utf-8?q?=FF?=", "Subject: =?x?b?!?=\n", "Message-ID: <>\n",
+        "WEBVTT\n\n", "00:00:03.120 --> 00:00:06.480\n", "99999:59:59.999 --> 0:0:0.0\n", "<v Ann>", "a/1-0\n", "Ann: ",
         "id,text,timestamp\n", '"', ",", "1,2,3\n", "12:00 <a> b\n", "<p><at>", "</div>", "&#xD800;", "\x00", "\ud800",
     ]
 )  # fmt: skip
@@ -58,6 +59,7 @@ def read_all(name: str, content: bytes) -> None:
         options = ImportOptions(
             timezone="Europe/Berlin" if "timezone" in importer.options else None,
             date_order="dmy" if "date_order" in importer.options else None,
+            start="2026-03-02T09:00" if "start" in importer.options else None,
             skip_bad=skip_bad,
         )
         with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +80,7 @@ def test_bytes_give_messages_or_a_clear_error(name: str, content: bytes) -> None
     read_all(name, content)
 
 
-@pytest.mark.parametrize("name", ["csv", "irc", "mbox", "whatsapp"])
+@pytest.mark.parametrize("name", ["csv", "irc", "mbox", "vtt", "whatsapp"])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pieces=st.lists(PIECES | st.text(max_size=6), max_size=12))
 def test_pieces_of_logs_give_messages_or_a_clear_error(name: str, pieces: list[str]) -> None:

@@ -21,6 +21,7 @@ SAMPLES = {
     "whatsapp": "28/02/2026, 21:15 - Ann: hi\n",
     "mbox": "From ann@x.example Mon Mar  2 09:00:00 2026\nFrom: Ann <ann@x.example>\n"
     "Date: Mon, 2 Mar 2026 09:00:00 +0000\nSubject: launch\n\nhi\n",
+    "vtt": "WEBVTT\n\n00:00:03.120 --> 00:00:06.480\n<v Ann>hi</v>\n",
     "discord": '{"guild": {"id": "1", "name": "g"}, "channel": {"id": "2", "name": "c"}, "messages": '
     '[{"id": "3", "timestamp": "2026-03-02T09:00:00Z", "content": "hi", "author": {"id": "4", "name": "a"}}]}',
     "telegram": '{"name": "Trip", "type": "private_group", "id": 1, "messages": [{"id": 2, "type": '
@@ -61,8 +62,10 @@ def test_a_sample_of_every_format_is_recognised_whatever_its_name(
 ) -> None:
     path = write_sample(name, tmp_path)
     assert detect(path) == name
-    zone = "UTC" if "timezone" in IMPORTERS[name].options else None
-    assert [m.text for m in read_file(path, options=ImportOptions(timezone=zone))] == ["hi"]
+    given = {"timezone": "UTC", "start": "2026-03-02T09:00"}
+    takes = IMPORTERS[name].options
+    options = ImportOptions(**{key: value for key, value in given.items() if key in takes})
+    assert [m.text for m in read_file(path, options=options)] == ["hi"]
 
 
 def test_a_bad_line_does_not_hide_the_format(tmp_path: Path) -> None:

@@ -57,6 +57,13 @@ def import_file(
             show_default=False,
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="When the recording of a meeting began, as 2026-03-02T09:00+01:00.",
+            show_default=False,
+        ),
+    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,9 +108,11 @@ def import_file(
 
     [cyan]tmem import dump.jsonl --into team/ --column text=body --column timestamp=ts[/cyan]
 
+    [cyan]tmem import "Weekly sync.vtt" --into team/ --start 2026-03-02T09:00+01:00[/cyan]
+
     Formats, told by content: exports of Slack, Discord (DiscordChatExporter), WhatsApp, Telegram and
-    Microsoft Teams; mbox mailing lists; IRC logs of weechat, irssi, ZNC, The Lounge, mIRC and ubottu;
-    JSONL and CSV (id, text, timestamp and, where known, author, author_id, role, channel, topic, …).
+    Microsoft Teams; meeting transcripts in WebVTT (Teams, Zoom); mbox mailing lists; IRC logs of weechat,
+    irssi, ZNC, The Lounge, mIRC and ubottu; JSONL and CSV (id, text, timestamp and, where known, author, author_id, role, channel, topic, …).
     """
     from tmem_integrations.importers import ImportOptions
 
@@ -113,6 +122,7 @@ def import_file(
         channel=channel,
         columns=tuple(map(_read_column, column or ())),
         date_order=_read_order(date_order),
+        start=start,
         skip_bad=skip_bad,
     )
     if mirror and skip_bad:

@@ -7,6 +7,7 @@ from the content; what fits none or several is asked for, never guessed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,6 +21,7 @@ from tmem_integrations.importers import (
     slack,
     teams,
     telegram,
+    vtt,
     whatsapp,
 )
 from tmem_integrations.importers.csv import read_csv
@@ -32,6 +34,7 @@ from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.importers.slack import read_slack
 from tmem_integrations.importers.teams import read_teams
 from tmem_integrations.importers.telegram import read_telegram
+from tmem_integrations.importers.vtt import read_vtt
 from tmem_integrations.importers.whatsapp import read_whatsapp
 from tmem_integrations.messages import Message
 
@@ -50,13 +53,14 @@ __all__ = [
     "read_slack",
     "read_teams",
     "read_telegram",
+    "read_vtt",
     "read_whatsapp",
 ]
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
     {
         module.IMPORTER.name: module.IMPORTER
-        for module in (jsonl, csv, slack, discord, whatsapp, telegram, teams, irc, mbox)
+        for module in (jsonl, csv, slack, discord, whatsapp, telegram, teams, irc, mbox, vtt)
     }
 )
 
@@ -110,7 +114,7 @@ def read_file(
     if importer is None:
         raise ImportFormatError(f"format must be one of {', '.join(IMPORTERS)}, got {name!r}.")
     options = options or ImportOptions()
-    for option in ("timezone", "date", "channel", "columns", "date_order"):
+    for option in (field.name for field in fields(options) if field.name != "skip_bad"):
         if getattr(options, option) and option not in importer.options:
             raise ImportFormatError(f"{path}: the format {name} takes no {option}.")
     return importer.read(Path(path), options, report if report is not None else ImportReport())

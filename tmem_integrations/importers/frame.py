@@ -62,6 +62,7 @@ class ImportOptions:
         channel: Channel of all messages, for logs that do not name theirs.
         columns: Our field name to the source's key.
         date_order: Order of day, month and year where dates are digits only.
+        start: When a recording began, for transcripts that count from there.
         skip_bad: Count entries that cannot be read instead of stopping at the first.
     """
 
@@ -70,6 +71,7 @@ class ImportOptions:
     channel: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
     date_order: DateOrder | None = None
+    start: datetime | str | None = None
     skip_bad: bool = False
 
 

@@ -195,9 +195,9 @@ def _remember(
     except StoreError as error:
         _log.warning("%s", error)
         return
-    now = seats.store.get(message.id for message in shown)
     # What is out of the scope by now was changed, too.
-    still = _guard(seats).check([m for m in now.values() if seats.scope.admits(m)])
+    now = seats.store.view(seats.scope)
+    still = _guard(seats).check(now.load(now.rows_of([message.id for message in shown])))
     same = {message.id: message for message in still if message is not None}
     changed = [message.id for message in shown if same.get(message.id) != message]
     if changed:

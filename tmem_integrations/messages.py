@@ -172,6 +172,11 @@ class Message:
                 f"Message {self.id!r}: stage must be a number or a name, got {self.stage!r}."
             )
 
+    @property
+    def known_at(self) -> datetime:
+        """When its text was written: when it was sent, or edited last."""
+        return self.sent_at if self.edited_at is None else max(self.sent_at, self.edited_at)
+
     @classmethod
     def from_dict(
         cls, record: Mapping[str, Any], *, timezone: str | tzinfo | None = None
@@ -287,7 +292,8 @@ class Query:
     Attributes:
         text: The question.
         asking_user: Author id or name of who asks; access is decided by it.
-        as_of: Only what was said until then is known.
+        as_of: Only what was said until then is known, in the words of then: times of events and edits
+            count, not when they were imported.
         channels: Only these channels.
         not_channels: None of these, nor a message whose channel is unknown.
         authors: Only messages of these authors (name or id).
@@ -371,10 +377,9 @@ class Scope:
         """Whether the question may see the message: the rule that every index follows."""
         q = self.query
         channel = message.channel
-        known_by = max(message.sent_at, message.edited_at or message.sent_at)
         return (
             (self.readable is None or channel in self.readable)
-            and (q.as_of is None or known_by <= q.as_of)
+            and (q.as_of is None or message.known_at <= q.as_of)
             and (q.channels is None or channel in q.channels)
             and (q.not_channels is None or (channel is not None and channel not in q.not_channels))
             and (q.authors is None or bool({message.author, message.author_id} & q.authors))

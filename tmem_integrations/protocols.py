@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -57,7 +58,8 @@ class Matches:
 
 class HistoryView(Protocol):
     """The messages one question may read, at one version of the store. The scope is already applied:
-    counts, neighbours and document frequencies are those of a history that holds nothing else.
+    counts, neighbours and document frequencies are those of a history that holds nothing else. With an
+    `as_of` each message says what it said then, otherwise what it says now.
     """
 
     @property
@@ -195,6 +197,19 @@ class DerivedRows(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ImportTimes:
+    """When a message came into the store, whenever it was sent; None where that is not known.
+
+    Attributes:
+        stored_at: When it was stored first.
+        changed_at: When it was stored as it is now.
+    """
+
+    stored_at: datetime | None
+    changed_at: datetime | None
+
+
 class MessageStore(Protocol):
     """Messages of record with all their indices. A write is seen by every later view, in every leg.
 
@@ -207,6 +222,10 @@ class MessageStore(Protocol):
     def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
         """Add or replace by id, in order of arrival; a replaced message keeps its arrival.
 
+        The text that an edit replaces stays, for questions `as_of` a time before the edit: before its
+        `edited_at`, or before now where it has none or none later than what it replaces. All else of a
+        message has no past.
+
         Args:
             messages: A repeated id counts as an edit: the last one holds.
             vectors: (n, d) unit vectors of their texts.
@@ -217,11 +236,11 @@ class MessageStore(Protocol):
         ...
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove messages from every leg; returns how many were there."""
+        """Remove messages from every leg, all that they ever said; returns how many were there."""
         ...
 
     def get(self, ids: Iterable[str]) -> dict[str, Message]:
-        """Messages by id; unknown ids are left out."""
+        """Messages by id, as they are now; unknown ids are left out."""
         ...
 
     def ids(self, scope: Scope) -> list[str]:
@@ -234,6 +253,10 @@ class MessageStore(Protocol):
 
     def channels(self) -> frozenset[str]:
         """All channels that occur."""
+        ...
+
+    def import_times(self, ids: Sequence[str]) -> dict[str, ImportTimes]:
+        """When messages were stored, by id; unknown ids are left out."""
         ...
 
     def __len__(self) -> int: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from tmem_integrations.hostile import flags_of
@@ -61,6 +61,7 @@ class Retrieval:
                 "label": node.label.value,
                 "author": node.message.author,
                 "sent_at": node.message.sent_at.isoformat(),
+                "edited_at": _iso(node.message.edited_at),
                 "flags": list(flags_of(node.message.text)),
             }
             for index, node in enumerate(self.forest)
@@ -98,3 +99,7 @@ class Retrieval:
         from tmem_integrations.visual.graph import draw_graph
 
         return html_fragment(draw_graph(self))
+
+
+def _iso(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

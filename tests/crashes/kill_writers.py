@@ -6,8 +6,8 @@ A round runs a fixed list of writes (add, edit, delete, forget, close) in a proc
 that anticipates beside the messages, and ends it with SIGKILL somewhere between its start and its end. Then
 the folder is opened again: every index must hold the same messages, and nothing may be derived from what is
 gone or was edited. The writes are run again from the start: exactly the right messages must be there, each
-filed once, and questions must find what they find in a folder that was never killed. Prints a line for every
-round that fails and a summary; exit code 1 when one failed. Needs fork.
+filed once, and questions must find what they find in a folder that was never killed, now and as of before the
+edits. Prints a line for every round that fails and a summary; exit code 1 when one failed. Needs fork.
 
 --step delete kills while messages are deleted only, so that every round counts for that step.
 """
@@ -45,6 +45,7 @@ START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 N_MESSAGES = 60
 STEPS = ("add", "edit", "delete", "forget", "close")
 QUESTIONS = ("when do we ship number 7", "who has the budget", "number 31")
+BEFORE_EDITS = START + timedelta(hours=12)
 
 
 class LetterEmbedder:
@@ -134,10 +135,13 @@ def state(folder: Path) -> dict[str, Any]:
     memory = filed.history
     ids = store.ids(Scope())
     vectors = store.load_vectors(sorted(ids))
+    vectors_then = store.load_vectors(sorted(ids), BEFORE_EDITS)
     seen = {
         "messages": sorted(map(repr, store.get(ids).values())),
         "vectors": None if vectors is None else np.round(vectors, 4).tolist(),
+        "vectors then": None if vectors_then is None else np.round(vectors_then, 4).tolist(),
         "answers": [memory.retrieve(question).text for question in QUESTIONS],
+        "answers then": [memory.retrieve(q, as_of=BEFORE_EDITS).text for q in QUESTIONS],
         "judged": sorted(memory.verdicts.message_ids()) if memory.verdicts else [],
         "problems": [*store.check(), *misfiled(filed), *unfiled(filed)],
         # m31 is among those that are deleted.

@@ -472,10 +472,10 @@ def test_a_deleted_text_and_its_vector_are_gone_from_the_files_when_the_store_is
         assert (len(store), store.check()) == (2 * n_others, ())
 
 
-def test_a_replaced_text_is_gone_from_the_files_after_scrub(folder):
+def test_a_replaced_name_is_gone_from_the_files_after_scrub(folder):
     with ChromaStore.open(folder) as store:
-        store.upsert([said("s", "salary is zorkmid"), said("m1", "lunch")])
-        store.upsert([said("s", "salary is private")])
+        store.upsert([said("s", "salary is 5", author="zorkmid"), said("m1", "lunch")])
+        store.upsert([said("s", "salary is private", author="somebody")])
         store.scrub()
         assert bytes_on_disk(folder, b"zorkmid") == []
         assert found(store, "private") == ["s"]

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -106,6 +107,107 @@ def test_an_edit_keeps_the_arrival(store):
     store.upsert([said("m1", "one"), said("m2", "two")])
     store.upsert([said("m1", "uno")])
     assert in_window(store, NO_TOPIC, at(0), at(0)) == ["m1", "m2"]
+
+
+def edited(message, text, minute=None, **changes):
+    edited_at = None if minute is None else START + timedelta(minutes=minute)
+    return replace(message, text=text, edited_at=edited_at, **changes)
+
+
+def test_a_question_as_of_before_an_edit_is_told_the_words_of_then(store):
+    first = said("m1", "launch on friday", channel="ops")
+    second = edited(first, "launch on monday", 10)
+    store.upsert([first], unit([1, 0]))
+    store.upsert([second], unit([0, 1]))
+    for minute, text, vector in ((5, first, [1, 0]), (10, second, [0, 1]), (None, second, [0, 1])):
+        as_of = None if minute is None else START + timedelta(minutes=minute)
+        view = store.view(Scope(Query.create("", as_of=as_of)))
+        rows = view.search("launch").rows
+        assert view.load(rows) == (text,)
+        assert view.vectors(rows).tolist() == [vector]
+        assert view.rows_of(["m1"]).tolist() == rows.tolist()
+        assert view.window(("channel", "ops"), at(0), at(0)).tolist() == rows.tolist()
+        assert view.n_messages == 1
+    assert found(store, "friday", as_of=START + timedelta(minutes=5)) == ["m1"]
+    assert found(store, "monday", as_of=START + timedelta(minutes=5)) == []
+    assert found(store, "friday") == []
+    assert store.get(["m1"]) == {"m1": second}
+    assert len(store) == 1
+
+
+def test_an_edit_without_a_time_is_known_from_when_it_was_stored(store):
+    before = datetime.now(UTC)
+    store.upsert([said("m1", "friday")])
+    store.upsert([said("m1", "monday")])
+    assert found(store, "friday", as_of=before) == found(store, "monday") == ["m1"]
+    assert found(store, "monday", as_of=before) == found(store, "friday") == []
+    assert found(store, "monday", as_of=datetime.now(UTC)) == ["m1"]
+
+
+def test_every_text_between_edits_is_known_in_its_time(store):
+    message = said("m1", "one")
+    store.upsert([message])
+    for minute, text in ((10, "two"), (20, "three")):
+        store.upsert([edited(message, text, minute)])
+    asked = [START + timedelta(minutes=m) for m in (-1, 0, 10, 19, 20)]
+    assert [
+        [m.text for m in store.view(scope).load(store.view(scope).rows_of(["m1"]))]
+        for scope in (Scope(Query.create("", as_of=time)) for time in asked)
+    ] == [[], ["one"], ["two"], ["two"], ["three"]]
+
+
+def test_a_message_that_was_stored_edited_is_not_known_before(store):
+    store.upsert([edited(said("m1", ""), "monday", 10)])
+    assert found(store, "monday", as_of=START + timedelta(minutes=9)) == []
+
+
+def test_a_deletion_removes_every_version(store):
+    salary = said("m1", "salary is 5", channel="hr")
+    store.upsert([salary])
+    store.upsert([edited(salary, "never mind", 10)])
+    assert found(store, "salary", as_of=START) == ["m1"]
+    assert store.delete(["m1"]) == 1
+    scope = Scope(Query.create("", as_of=START))
+    assert store.ids(scope) == []
+    assert store.view(scope).n_messages == 0
+    assert store.view(scope).document_frequencies("salary") == {"salari": 0}
+    store.upsert([salary])
+    store.delete(["m1"])
+    store.upsert([edited(salary, "hello", 10)])
+    assert found(store, "salary", as_of=START) == []
+
+
+def test_the_past_of_a_message_lies_where_the_message_lies_now(store):
+    plan = said("m1", "plan: fire Bo", channel="general", author="Ann")
+    store.upsert([plan])
+    store.upsert([edited(plan, "plan", 10, channel="board", author="Anna")])
+    query = Query.create("", as_of=START)
+    assert store.view(Scope(query, readable=frozenset({"general"}))).n_messages == 0
+    view = store.view(Scope(query, readable=frozenset({"board"})))
+    (seen,) = view.load(view.rows_of(["m1"]))
+    assert (seen.text, seen.channel, seen.author) == ("plan: fire Bo", "board", "Anna")
+
+
+def test_counts_as_of_then_are_those_of_the_words_of_then(store):
+    history = [said(f"m{n}", f"plan word{n}", n) for n in range(4)]
+    store.upsert(history)
+    then = Scope(Query.create("", as_of=START + timedelta(minutes=9)))
+    now = Scope()
+    before = sorted(store.view(then).search("plan word1").scores)
+    store.upsert([edited(history[1], "salad", 10), edited(history[2], "plan plan plan", 10)])
+    assert sorted(store.view(then).search("plan word1").scores) == pytest.approx(before)
+    assert store.view(then).document_frequencies("plan salad") == {"plan": 4, "salad": 0}
+    assert store.view(now).document_frequencies("plan salad word1") == {
+        "plan": 3, "salad": 1, "word1": 0,
+    }  # fmt: skip
+
+
+def test_a_view_of_then_made_before_an_edit_goes_on_showing_the_words_of_then(store):
+    store.upsert([said("m1", "one")])
+    view = store.view(Scope(Query.create("", as_of=START)))
+    rows = view.rows_of(["m1"])
+    store.upsert([edited(said("m1"), "uno", 10)])
+    assert view.load(rows) == (said("m1", "one"),)
 
 
 def test_messages_of_one_time_are_in_order_of_arrival(store):

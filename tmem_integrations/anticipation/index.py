@@ -124,7 +124,7 @@ class Index:
 
     def visible(self, tables: Tables, scope: Scope) -> Visible:
         """What `scope` admits of the tables."""
-        admitted = set(self._store.ids(scope))
+        admitted = self._admitted(scope)
         scenes = _mask(tables.scenes, lambda scene: admitted.issuperset(scene.message_ids))
         items = _mask(tables.items, lambda item: admitted.issuperset(item.message_ids))
         at = {scene.id: i for i, scene in enumerate(tables.scenes)}
@@ -137,6 +137,15 @@ class Index:
                 [bool(scenes[own].all()) for own in tables.scenes_of_topic], bool
             ),
         )
+
+    def _admitted(self, scope: Scope) -> set[str]:
+        """Ids of the messages whose text of today the scope admits: that is what was filed."""
+        ids = self._store.ids(scope)
+        if scope.query.as_of is None:
+            return set(ids)
+        view, now = self._store.view(scope), self._store.get(ids)
+        then = view.load(view.rows_of(ids))
+        return {m.id for m in then if m is not None and now.get(m.id) == m}
 
     def _build(self) -> Tables:
         ledger = self._ledger

@@ -9,7 +9,7 @@ import typer
 
 from tmem_integrations.cli import models, options
 from tmem_integrations.cli.output import print_json, print_note
-from tmem_integrations.cli.sources import retrieve
+from tmem_integrations.cli.sources import metadata_of, opened
 from tmem_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,19 +54,17 @@ def ask(
     if answer and model is None:
         raise ConfigError("--answer needs --model: say who answers.")
     llm = models.read_model(model, base_url)
-    retrieval = retrieve(
-        question,
-        source,
-        asker=asker,
-        members=members,
-        format=format,
-        timezone=timezone,
-        as_of=as_of,
-        channels=channels or None,
-        max_messages=max_messages,
-        max_tokens=max_tokens,
-        llm=llm,
-    )
+    with opened(source, asker=asker, members=members, format=format, timezone=timezone) as memory:
+        retrieval = memory.retrieve(
+            question,
+            asking_user=asker,
+            as_of=as_of,
+            channels=channels or None,
+            max_messages=max_messages,
+            max_tokens=max_tokens,
+            llm=llm,
+        )
+        metadata = metadata_of(retrieval, memory) if as_json else {}
     answered = None
     if answer and len(retrieval.forest):
         from tmem_integrations.cli.answering import answer_from
@@ -74,7 +72,7 @@ def ask(
         answered = answer_from(retrieval, llm)
     if as_json:
         own = {} if answered is None else answered.to_dict()
-        print_json({"question": question, "text": retrieval.text, **retrieval.metadata(), **own})
+        print_json({"question": question, "text": retrieval.text, **metadata, **own})
     elif answered is not None:
         _print_answer(answered)
     elif retrieval.text:

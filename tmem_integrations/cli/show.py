@@ -10,7 +10,7 @@ import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import console, print_note
-from tmem_integrations.cli.sources import retrieve
+from tmem_integrations.cli.sources import opened
 from tmem_integrations.errors import ConfigError
 
 NOTHING_FOUND = 1
@@ -51,17 +51,14 @@ def show(
     from tmem_integrations.messages import zone_of
     from tmem_integrations.visual.terminal import ForestView
 
-    answer = retrieve(
-        question,
-        source,
-        asker=asker,
-        members=members,
-        format=format,
-        timezone=timezone,
-        as_of=as_of,
-        channels=channels or None,
-        max_messages=max_messages,
-    )
+    with opened(source, asker=asker, members=members, format=format, timezone=timezone) as memory:
+        answer = memory.retrieve(
+            question,
+            asking_user=asker,
+            as_of=as_of,
+            channels=channels or None,
+            max_messages=max_messages,
+        )
     if answer.trace.explanation is not None:
         print_note(answer.trace.explanation)
     if html is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,35 +23,44 @@ _ZONE = "UTC"
 _CHUNK = 1_000
 
 
-def retrieve(
-    question: str,
+@contextmanager
+def opened(
     source: Path,
     *,
     asker: str | None,
     members: Path | None,
     format: str | None,
     timezone: str | None,
-    **limits: Any,
-) -> Retrieval:
-    """Open a source, ask it, close it.
+) -> Iterator[TemporalMemory]:
+    """A source to be asked, closed at the end.
 
     Args:
-        question: The question.
         source: A folder with a store, or a chat file.
         asker: Who asks.
         members: JSON file of who may read which channel.
         format: Of a chat file; detected when None.
         timezone: Of times that carry none.
-        **limits: As for `TemporalMemory.retrieve`.
     """
     access = None if members is None else read_members(members)
     if access is not None and asker is None:
         raise AccessError("--members needs --as: say who asks.")
     memory = open_source(source, format=format, timezone=timezone, access=access)
     try:
-        return memory.retrieve(question, asking_user=asker, **limits)
+        yield memory
     finally:
         memory.close()
+
+
+def metadata_of(answer: Retrieval, memory: TemporalMemory) -> dict[str, Any]:
+    """The metadata of an answer, each message with when it was stored and when it changed there."""
+    metadata = answer.metadata()
+    times = memory.store.import_times(answer.message_ids)
+    for node in metadata["nodes"]:
+        known = times.get(node["message_id"])
+        for name in ("stored_at", "changed_at"):
+            time = getattr(known, name, None)
+            node[name] = None if time is None else time.isoformat()
+    return metadata
 
 
 def open_source(

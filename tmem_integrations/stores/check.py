@@ -10,8 +10,8 @@ from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import to_microseconds
 from tmem_integrations.protocols import partition_of
 from tmem_integrations.stores.legs import Legs
-from tmem_integrations.stores.rows import Row
 from tmem_integrations.stores.table import Manifest, Table
+from tmem_integrations.stores.versions import Row, versions_of
 
 
 def find_problems(table: Table, manifest: Manifest, legs: Legs) -> Iterator[str]:
@@ -43,16 +43,16 @@ def _compare(row: Row, legs: Legs) -> Iterator[str]:
     if message.id not in legs:
         yield f"Message {message.id!r} is stored but not found."
         return
-    slot, columns = legs.slot(message.id), legs.timeline.columns
-    if not columns.alive[slot] or columns.sent[slot] != to_microseconds(message.sent_at):
-        yield f"Message {message.id!r} has another time on the timeline."
-    if legs.timeline.partition_code(partition_of(message)) != columns.partition[slot]:
-        yield f"Message {message.id!r} is in another partition on the timeline."
-    if legs.messages([message.id]) != {message.id: message}:
+    columns, found = legs.timeline.columns, legs.versions(message.id)
+    if [version for _, version in found] != versions_of(row):
         yield f"Message {message.id!r} is not shown as it is stored."
-    terms = legs.terms(row)
-    if legs.lexical.lengths(np.array([slot]))[0] != len(terms):
-        yield f"Message {message.id!r} has other words in the lexical index."
+    for slot, version in found:
+        if not columns.alive[slot] or columns.sent[slot] != to_microseconds(message.sent_at):
+            yield f"Message {message.id!r} has another time on the timeline."
+        if legs.timeline.partition_code(partition_of(message)) != columns.partition[slot]:
+            yield f"Message {message.id!r} is in another partition on the timeline."
+        if legs.lexical.lengths(np.array([slot]))[0] != len(legs.terms(version.message)):
+            yield f"Message {message.id!r} has other words in the lexical index."
 
 
 def _check_vectors(table: Table, dimension: int, ids: list[str]) -> Iterator[str]:

@@ -19,8 +19,9 @@ from tmem_integrations.stores.chroma_client import (
     chroma_errors,
     cut_log,
 )
-from tmem_integrations.stores.rows import Row, from_metadata, to_metadata
+from tmem_integrations.stores.rows import from_metadata, to_metadata
 from tmem_integrations.stores.table import SCHEMA, Manifest
+from tmem_integrations.stores.versions import Row
 
 # One read may name so many ids; Chroma turns each into a variable of an SQL statement.
 _LARGEST_BATCH = 5_000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Self, TypeVar
@@ -23,7 +24,7 @@ from tmem_integrations.errors import (
 )
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.models.verdicts import VerdictCache
-from tmem_integrations.protocols import DerivedRows, HistoryView, IngestReport, Vectors
+from tmem_integrations.protocols import DerivedRows, HistoryView, ImportTimes, IngestReport, Vectors
 from tmem_integrations.stores.check import find_problems
 from tmem_integrations.stores.compatibility import (
     check_vectors,
@@ -35,6 +36,7 @@ from tmem_integrations.stores.ingest import write_batch
 from tmem_integrations.stores.replica import Replica
 from tmem_integrations.stores.snapshot import Snapshot
 from tmem_integrations.stores.table import Table
+from tmem_integrations.stores.versions import Row, vectors_as_of
 from tmem_integrations.stores.view import IndexedView
 
 Item = TypeVar("Item")
@@ -105,7 +107,8 @@ class IndexedStore:
         self.close()
 
     def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
-        """Add or replace by id, in order of arrival; a replaced message keeps its arrival.
+        """Add or replace by id, in order of arrival; a replaced message keeps its arrival, and what it
+        said before can be asked for `as_of` then.
 
         Args:
             messages: A repeated id counts as an edit: the last one holds.
@@ -228,13 +231,16 @@ class IndexedStore:
             self._refresh()
             return tuple(find_problems(self._table, self._replica.manifest, self._replica.legs))
 
-    def load_messages(self, ids: Sequence[str]) -> dict[str, Message]:
-        """Messages by id, as they are now; unknown ids are left out."""
+    def load_messages(
+        self, ids: Sequence[str], as_of: datetime | None = None
+    ) -> dict[str, Message]:
+        """Messages by id, as they are now or were then; those that were not there are left out."""
         self._refresh()
-        return self._replica.legs.messages(ids)
+        return self._replica.legs.messages(ids, as_of)
 
-    def load_vectors(self, ids: Sequence[str]) -> Vectors | None:
-        """(n, d) vectors, zero where one is missing; None when the store keeps none."""
+    def load_vectors(self, ids: Sequence[str], as_of: datetime | None = None) -> Vectors | None:
+        """(n, d) vectors of their texts of now or then, zero where one is missing; None when the store
+        keeps none."""
         self._require_open()
         dimension = self._replica.manifest.dimension
         if dimension is None:
@@ -242,11 +248,24 @@ class IndexedStore:
         found: dict[str, NDArray[np.float32]] = {}
         for batch in _batches(dict.fromkeys(ids), self._table.batch_size):
             found.update(self._table.read_vectors(batch))
+            if as_of is not None and (changed := self._replica.legs.edited(batch)):
+                found.update(vectors_as_of(self._table.read(changed).values(), as_of))
         vectors = np.zeros((len(ids), dimension), np.float32)
         for index, one in enumerate(ids):
-            if one in found:
+            if one in found and len(found[one]):
                 vectors[index] = found[one]
         return vectors
+
+    def import_times(self, ids: Sequence[str]) -> dict[str, ImportTimes]:
+        """When messages were stored, by id; unknown ids are left out."""
+        self._refresh()
+        rows: dict[str, Row] = {}
+        for batch in _batches(dict.fromkeys(ids), self._table.batch_size):
+            rows.update(self._table.read(batch))
+        return {
+            one: ImportTimes(row.stored_at, row.changed_at or row.stored_at)
+            for one, row in rows.items()
+        }
 
     def _edited(self, messages: Sequence[Message]) -> list[str]:
         stored = self._replica.legs.messages(m.id for m in messages)

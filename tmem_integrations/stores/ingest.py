@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import IngestReport, Vectors
-from tmem_integrations.stores.legs import Legs
 from tmem_integrations.stores.replica import Replica
-from tmem_integrations.stores.rows import Row
 from tmem_integrations.stores.table import Table
+from tmem_integrations.stores.versions import Row, edited
 
 # Vectors pass through float32 on their way to the database and back.
 _SAME_VECTOR = 1e-6
@@ -31,7 +31,8 @@ def write_batch(
         StoreError: If the table fails; the legs follow what it holds then.
     """
     stored = replica.legs.messages(message.id for message in messages)
-    kept = {} if vectors is None else table.read_vectors(list(stored))
+    has_vectors = replica.manifest.dimension is not None
+    kept = table.read_vectors(list(stored)) if has_vectors else {}
     changed = []
     for index, message in enumerate(messages):
         old = stored.get(message.id)
@@ -40,14 +41,15 @@ def write_batch(
             changed.append(index)
     if not changed:
         return IngestReport(unchanged=len(messages))
-    replaces = [messages[index].id in stored for index in changed]
-    with replica.write(leaves_remains=any(replaces)) as version:
-        rows = _number([messages[index] for index in changed], replica.legs, version)
+    new_messages = [messages[index] for index in changed]
+    replaced = table.read([m.id for m in new_messages if m.id in stored])
+    with replica.write(leaves_remains=bool(replaced)) as version:
+        rows = _rows(new_messages, replaced, kept, replica.legs.next_arrival, version)
         width = replica.manifest.dimension or 1
         new = np.zeros((len(rows), width), np.float32) if vectors is None else vectors[changed]
         table.write(rows, new)
         replica.legs.put(rows)
-    n_updated = sum(replaces)
+    n_updated = len(replaced)
     return IngestReport(len(changed) - n_updated, n_updated, len(messages) - len(changed))
 
 
@@ -58,14 +60,32 @@ def _differs(new: NDArray[np.float32] | None, kept: NDArray[np.float32] | None) 
     return kept is None or not np.allclose(kept, new, rtol=0, atol=_SAME_VECTOR)
 
 
-def _number(messages: Sequence[Message], legs: Legs, version: int) -> list[Row]:
-    """Give new messages the next arrival numbers; those that are there keep theirs."""
-    arrival = legs.next_arrival
+def _rows(
+    messages: Sequence[Message],
+    replaced: Mapping[str, Row],
+    vectors: Mapping[str, NDArray[np.float32]],
+    arrival: int,
+    version: int,
+) -> list[Row]:
+    """Rows to be written: what is there keeps its arrival and what it said, new ones come after.
+
+    Args:
+        replaced: Rows of those that are there.
+        vectors: Of their texts until now.
+        arrival: Number of the next new message.
+    """
+    now = datetime.now(UTC)
     rows = []
     for message in messages:
-        if message.id in legs:
-            rows.append(Row(message, legs.arrival(message.id), version))
+        if message.id in replaced:
+            vector = _bytes(vectors.get(message.id))
+            old = replaced[message.id]
+            rows.append(edited(old, message, version=version, now=now, vector=vector))
         else:
-            rows.append(Row(message, arrival, version))
+            rows.append(Row(message, arrival, version, stored_at=now))
             arrival += 1
     return rows
+
+
+def _bytes(vector: NDArray[np.float32] | None) -> bytes:
+    return b"" if vector is None or not vector.any() else vector.astype("<f4").tobytes()

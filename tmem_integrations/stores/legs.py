@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Message, Scope
+from tmem_integrations.messages import Message, Scope, to_microseconds
 from tmem_integrations.stores.lexical import LexicalIndex, Postings
-from tmem_integrations.stores.rows import Row
 from tmem_integrations.stores.timeline import Timeline
+from tmem_integrations.stores.versions import NEVER, Row, Version, versions_of
 from tmem_integrations.text import index_text, split_terms
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """All that legs hold, numbered anew from 0; nothing is left of what was removed.
+
+    Attributes:
+        versions: (n,) messages, in each version that they had.
+        arrivals: (n,) order of arrival of each.
+        postings: Their words.
+    """
+
+    versions: list[Version]
+    arrivals: list[int]
+    postings: Postings
 
 
 class Legs:
@@ -30,6 +47,8 @@ class Legs:
         # By slot. Reading a few hundred from a database would cost more than all the rest of a question.
         self._messages: list[Message | None] = []
         self._slots: dict[str, int] = {}
+        # Of what edited messages said before, oldest first.
+        self._earlier: dict[str, list[int]] = {}
         self._next_arrival = 0
         # Nobody may look between the removal of an edited message and its return.
         self._lock = threading.Lock()
@@ -52,24 +71,31 @@ class Legs:
         """Arrival number of a message that is there."""
         return int(self.timeline.columns.arrival[self._slots[message_id]])
 
-    def slot(self, message_id: str) -> int:
-        """Slot of a message that is there."""
-        return self._slots[message_id]
+    def slots(self, ids: Iterable[str], as_of: datetime | None = None) -> list[int]:
+        """Slots of messages, in order, as they are now or were then; those that were not there are left
+        out."""
+        with self._lock:
+            return self._find(ids, as_of)
 
-    def slots(self, ids: Sequence[str]) -> list[int]:
-        """Slots of messages, in order; unknown ids are left out."""
-        return [slot for one in ids if (slot := self._slots.get(one)) is not None]
+    def versions(self, message_id: str) -> list[tuple[int, Version]]:
+        """Slot and content of each version of a message that is there, oldest first."""
+        with self._lock:
+            slots = [*self._earlier.get(message_id, ()), self._slots[message_id]]
+            return [(slot, self._version(slot)) for slot in slots]
+
+    def edited(self, ids: Iterable[str]) -> list[str]:
+        """Those of some messages that said something else before."""
+        return [one for one in ids if one in self._earlier]
 
     def ids(self, slots: NDArray[np.int64]) -> list[str]:
         """Id of the message each slot was given to."""
         return [self._ids[slot] for slot in slots.tolist()]
 
-    def messages(self, ids: Iterable[str]) -> dict[str, Message]:
-        """Messages by id, as they are now; unknown ids are left out."""
+    def messages(self, ids: Iterable[str], as_of: datetime | None = None) -> dict[str, Message]:
+        """Messages by id, as they are now or were then; those that were not there are left out."""
         with self._lock:
-            slots = [(one, self._slots.get(one)) for one in ids]
-            held = [(one, self._messages[slot]) for one, slot in slots if slot is not None]
-        return {one: message for one, message in held if message is not None}
+            held = [self._messages[slot] for slot in self._find(ids, as_of)]
+        return {message.id: message for message in held if message is not None}
 
     def put(self, rows: Sequence[Row]) -> None:
         """Add messages or replace those with the same id.
@@ -77,30 +103,29 @@ class Legs:
         Args:
             rows: With distinct ids.
         """
-        terms = [self.terms(row) for row in rows]
+        placed = [(version, row.arrival) for row in rows for version in versions_of(row)]
+        versions, arrivals = [one for one, _ in placed], [arrival for _, arrival in placed]
+        terms = [self.terms(version.message) for version in versions]
         with self._lock:
             self._remove([row.message.id for row in rows])
-            slots = self.timeline.add([r.message for r in rows], [r.arrival for r in rows])
+            slots = self.timeline.add(versions, arrivals)
             self.lexical.add(slots, terms)
-            self._place([r.message for r in rows], slots, [r.arrival for r in rows])
+            self._place(versions, slots, arrivals)
 
-    def dump(self) -> tuple[list[Message], list[int], Postings]:
-        """All messages that are there with their order of arrival and their words; nothing is left of
-        those removed.
-        """
+    def dump(self) -> Dump:
+        """All that is held."""
         with self._lock:
             alive = np.flatnonzero(self.timeline.columns.alive)
+            versions = [self._version(slot) for slot in alive.tolist()]
             arrivals = self.timeline.columns.arrival[alive].tolist()
-            messages = [self._messages[slot] for slot in alive.tolist()]
-            return [m for m in messages if m is not None], arrivals, self.lexical.dump()
+            return Dump(versions, arrivals, self.lexical.dump())
 
-    def restore(
-        self, messages: Sequence[Message], arrivals: Sequence[int], postings: Postings
-    ) -> None:
+    def restore(self, dump: Dump) -> None:
         """Take over what `dump` gave; only while nothing is held."""
         with self._lock:
-            self.lexical.restore(postings)
-            self._place(messages, self.timeline.add(messages, arrivals), arrivals)
+            self.lexical.restore(dump.postings)
+            slots = self.timeline.add(dump.versions, dump.arrivals)
+            self._place(dump.versions, slots, dump.arrivals)
 
     def remove(self, ids: Collection[str]) -> None:
         """Forget messages; unknown ids are passed over."""
@@ -112,22 +137,44 @@ class Legs:
         with self._lock:
             return self.timeline.mask(scope)
 
-    def terms(self, row: Row) -> list[str]:
+    def terms(self, message: Message) -> list[str]:
         """The search terms of a message."""
-        text = index_text(row.message)
+        text = index_text(message)
         return split_terms(text, language=self.language, single_characters=True)
 
+    def _find(self, ids: Iterable[str], as_of: datetime | None) -> list[int]:
+        if as_of is None:
+            return [slot for one in ids if (slot := self._slots.get(one)) is not None]
+        moment, columns = to_microseconds(as_of), self.timeline.columns
+        every = (
+            slot
+            for one in ids
+            if one in self._slots
+            for slot in (*self._earlier.get(one, ()), self._slots[one])
+        )
+        return [slot for slot in every if columns.known[slot] <= moment < columns.until[slot]]
+
+    def _version(self, slot: int) -> Version:
+        message, columns = self._messages[slot], self.timeline.columns
+        assert message is not None
+        return Version(message, int(columns.known[slot]), int(columns.until[slot]))
+
     def _place(
-        self, messages: Sequence[Message], slots: Sequence[int], arrivals: Sequence[int]
+        self, versions: Sequence[Version], slots: Sequence[int], arrivals: Sequence[int]
     ) -> None:
-        ids = [message.id for message in messages]
-        self._ids.extend(ids)
-        self._messages.extend(messages)
-        self._slots.update(zip(ids, slots, strict=True))
+        for version, slot in zip(versions, slots, strict=True):
+            message = version.message
+            self._ids.append(message.id)
+            self._messages.append(message)
+            if version.until == NEVER:
+                self._slots[message.id] = slot
+            else:
+                self._earlier.setdefault(message.id, []).append(slot)
         self._next_arrival = max(self._next_arrival, *(one + 1 for one in arrivals), 0)
 
     def _remove(self, ids: Collection[str]) -> None:
         slots = [self._slots.pop(one) for one in ids if one in self._slots]
+        slots += [slot for one in ids for slot in self._earlier.pop(one, ())]
         if slots:
             self.timeline.remove(slots)
             self.lexical.remove(slots)

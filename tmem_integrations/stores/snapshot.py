@@ -23,8 +23,9 @@ import snowballstemmer
 from tmem_integrations import text as text_module
 from tmem_integrations.errors import MessageError, StoreError
 from tmem_integrations.messages import Message, from_microseconds, to_microseconds
-from tmem_integrations.stores.legs import Legs
+from tmem_integrations.stores.legs import Dump, Legs
 from tmem_integrations.stores.lexical import Postings
+from tmem_integrations.stores.versions import Version
 
 _log = logging.getLogger(__name__)
 _NAME = "legs.npz"
@@ -80,9 +81,10 @@ class Snapshot:
                     counts=file["counts"],
                     lengths=file["lengths"],
                 )
-                arrivals = file["arrivals"]
+                spans, arrivals = file["spans"].tolist(), file["arrivals"].tolist()
+            messages = zip(_to_messages(rows), spans, strict=True)
             legs = Legs(language)
-            legs.restore(_to_messages(rows), arrivals.tolist(), postings)
+            legs.restore(Dump([Version(m, *span) for m, span in messages], arrivals, postings))
         except FileNotFoundError:
             return None
         except _UNREADABLE as error:
@@ -98,7 +100,10 @@ class Snapshot:
 
     def save(self, legs: Legs, version: int, store_id: str) -> None:
         """Write the legs; a disk that refuses costs the next opening time, nothing else."""
-        messages, arrivals, postings = legs.dump()
+        dump = legs.dump()
+        messages = [version.message for version in dump.versions]
+        spans = [(version.known, version.until) for version in dump.versions]
+        postings = dump.postings
         head = {"key": _key(store_id, legs.language), "version": version}
         try:
             with self._unfinished.open("wb") as file:
@@ -106,7 +111,8 @@ class Snapshot:
                     file,
                     head=_bytes(head),
                     rows=_bytes({**_to_columns(messages), "terms": postings.terms}),
-                    arrivals=np.asarray(arrivals, dtype=np.int64),
+                    spans=np.asarray(spans, dtype=np.int64),
+                    arrivals=np.asarray(dump.arrivals, dtype=np.int64),
                     starts=postings.starts,
                     slots=postings.slots,
                     counts=postings.counts,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmem_integrations.protocols import Vectors
-from tmem_integrations.stores.rows import Row
+from tmem_integrations.stores.versions import Row
 
 SCHEMA = 2
 

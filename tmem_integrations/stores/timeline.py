@@ -1,7 +1,7 @@
 """Timeline: when and where each message was said, and who may see it.
 
 Messages are numbered by slot, as in the lexical index. What belongs to a slot never changes: an edit is a
-removal and a new slot with the old arrival. Per partition the slots are kept in (time, arrival) order, so a
+removal and new slots with the old arrival, one for each text that the message ever had. Per partition the slots are kept in (time, arrival) order, so a
 window is two binary searches.
 """
 
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Message, Scope, to_microseconds
+from tmem_integrations.messages import Scope, to_microseconds
 from tmem_integrations.protocols import Partition, partition_of
 from tmem_integrations.stores.codes import Codes
 from tmem_integrations.stores.growing import GrowingArray
+from tmem_integrations.stores.versions import NEVER, Version
 
 _PACE_LAG = 5
 _PACE_SAMPLE = 50_000
@@ -49,7 +50,8 @@ class Columns:
 
     Attributes:
         sent: Time, microseconds since 1970 UTC.
-        known: When the text as it is was written: time, or time of the last edit.
+        known: From when its text is known: its time, or that of an edit.
+        until: When the message said something else; `NEVER` for what it says now.
         arrival: Order of arrival: breaks ties of time.
         partition: Code of the partition.
         channel: Code of the channel, -1 when unknown; so for the following.
@@ -61,6 +63,7 @@ class Columns:
 
     sent: NDArray[np.int64]
     known: NDArray[np.int64]
+    until: NDArray[np.int64]
     arrival: NDArray[np.int64]
     partition: NDArray[np.int32]
     channel: NDArray[np.int32]
@@ -137,6 +140,9 @@ class Timeline:
 
     def __init__(self) -> None:
         self._sent, self._known = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._until = GrowingArray(np.int64)
+        # Without edits no question looks at `until`.
+        self._has_earlier = False
         self._arrival = GrowingArray(np.int64)
         self._partition, self._channel = GrowingArray(np.int32), GrowingArray(np.int32)
         self._topic = GrowingArray(np.int32)
@@ -156,8 +162,8 @@ class Timeline:
         """How many messages are there."""
         return int(np.count_nonzero(self._columns.alive))
 
-    def add(self, messages: Sequence[Message], arrivals: Sequence[int]) -> range:
-        """Place messages on the timeline.
+    def add(self, versions: Sequence[Version], arrivals: Sequence[int]) -> range:
+        """Place messages on the timeline, in each version that they had.
 
         Args:
             arrivals: (n,) order of arrival of each.
@@ -165,12 +171,15 @@ class Timeline:
         Returns:
             Their slots: the next n.
         """
+        messages = [version.message for version in versions]
         slots = range(len(self._columns), len(self._columns) + len(messages))
         sent = [to_microseconds(m.sent_at) for m in messages]
-        edited = [_FIRST if m.edited_at is None else to_microseconds(m.edited_at) for m in messages]
+        until = [version.until for version in versions]
         partitions = [self._partitions.number(partition_of(m)) for m in messages]
         self._sent.extend(sent)
-        self._known.extend(np.maximum(sent, edited))
+        self._known.extend([version.known for version in versions])
+        self._until.extend(until)
+        self._has_earlier |= any(one != NEVER for one in until)
         self._arrival.extend(arrivals)
         self._partition.extend(partitions)
         self._channel.extend([self._channels.number(m.channel) for m in messages])
@@ -241,6 +250,9 @@ class Timeline:
             mask &= wanted[columns.author] | wanted[columns.author_id]
         if query.as_of is not None:
             mask &= columns.known <= to_microseconds(query.as_of)
+        if self._has_earlier:
+            moment = NEVER - 1 if query.as_of is None else to_microseconds(query.as_of)
+            mask &= columns.until > moment
         if query.after is not None:
             mask &= columns.sent >= to_microseconds(query.after)
         if query.before is not None:
@@ -269,6 +281,7 @@ class Timeline:
         return Columns(
             sent=self._sent.values,
             known=self._known.values,
+            until=self._until.values,
             arrival=self._arrival.values,
             partition=self._partition.values,
             channel=self._channel.values,

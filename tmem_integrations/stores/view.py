@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 import numpy as np
@@ -18,24 +19,29 @@ from tmem_integrations.text import split_terms
 class Source(Protocol):
     """Where a view gets messages and vectors from."""
 
-    def load_messages(self, ids: Sequence[str]) -> dict[str, Message]:
-        """Messages by id, as they are now; unknown ids are left out."""
+    def load_messages(
+        self, ids: Sequence[str], as_of: datetime | None = None
+    ) -> dict[str, Message]:
+        """Messages by id, as they are now or were then; those that were not there are left out."""
         ...
 
-    def load_vectors(self, ids: Sequence[str]) -> Vectors | None:
-        """(n, d) vectors, zero where one is missing; None when there are none at all."""
+    def load_vectors(self, ids: Sequence[str], as_of: datetime | None = None) -> Vectors | None:
+        """(n, d) vectors of their texts of now or then, zero where one is missing; None when there are
+        none at all."""
         ...
 
 
 class IndexedView:
     """A `HistoryView`: rows are slots of the legs.
 
-    It was cut out by its scope when it was made. Later messages are not in it, later deletions are gone
+    It was cut out by its scope when it was made: with `as_of` it holds each message in the version of then,
+    otherwise as it is now. Later messages are not in it, later deletions are gone
     from it, and what is loaded is checked against the scope once more.
     """
 
     def __init__(self, scope: Scope, legs: Legs, source: Source) -> None:
         self._scope = scope
+        self._as_of = scope.query.as_of
         self._legs = legs
         self._source = source
         self._mask = legs.mask(scope)
@@ -89,7 +95,7 @@ class IndexedView:
 
     def rows_of(self, ids: Sequence[str]) -> Rows:
         """Rows of messages by id, in order; those that are not visible are left out."""
-        found = np.array(self._legs.slots(ids), dtype=np.int64)
+        found = np.array(self._legs.slots(ids, self._as_of), dtype=np.int64)
         found = found[found < len(self._mask)]
         return found[self._mask[found]]
 
@@ -103,14 +109,14 @@ class IndexedView:
         """The messages; None where one was deleted, or edited out of the scope, since the view was made."""
         self._require(rows)
         ids = self._legs.ids(rows)
-        found = self._source.load_messages(list(dict.fromkeys(ids)))
+        found = self._source.load_messages(list(dict.fromkeys(ids)), self._as_of)
         messages = map(found.get, ids)
         return tuple(m if m is not None and self._scope.admits(m) else None for m in messages)
 
     def vectors(self, rows: Rows) -> Vectors | None:
         """(n, d) unit vectors, a zero vector where one is missing; None when the store keeps none."""
         self._require(rows)
-        return self._source.load_vectors(self._legs.ids(rows))
+        return self._source.load_vectors(self._legs.ids(rows), self._as_of)
 
     def _order(self, code: int) -> PartitionOrder:
         order = self._orders.get(code)

@@ -45,6 +45,7 @@ UNITS = {
     "asker": "share of the best score",
     "asker_words": "weight",
     "late": "share of the score",
+    "past": "places",
     "similarity": "weight",
     "similarity_floor": "standard deviations",
     "max_messages": "messages",

@@ -107,6 +107,8 @@ class RelevanceConfig:
         asker_words: The asker's name counts at most this share of what the question's words count.
         channel: Exponent on the best relevance in a message's channel; 0 treats all channels alike.
         late: Largest bonus for a late message when the question asks what holds now.
+        past: Where the question asks what holds now, each so many-th place goes to the best by words,
+            whenever it was said: what was replaced belongs to the answer. 0 gives none.
         similarity: Weight of vectors where words leave the question open; 0 never asks for vectors.
         similarity_floor: Standard deviations above the mean from which a similarity counts.
     """
@@ -121,10 +123,12 @@ class RelevanceConfig:
     asker_words: float = 0.15
     channel: float = 0.5
     late: float = 0.5
+    past: int = 3
     similarity: float = 0.8
     similarity_floor: float = 1.0
 
     def __post_init__(self) -> None:
+        require_count(self.past, "RelevanceConfig.past", 0)
         require(self.reach >= 0, "RelevanceConfig.reach", "0 or more", self.reach)
         for name in (
             "decay",

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tmem_integrations.config import RelevanceConfig
 from tmem_integrations.messages import Message, Query
@@ -100,10 +102,26 @@ def test_the_author_the_question_names_and_the_asker_are_favoured():
 
 
 def test_a_question_for_the_present_favours_what_is_late():
-    config = RelevanceConfig(link=0, own=0, channel=0, reach=0)
+    config = RelevanceConfig(link=0, own=0, channel=0, reach=0, past=0)
     of = candidates([[1.0, 1.0]])
     assert rate(of, config, text="what is the current plan") == [1.0, 1.25]
     assert rate(of, config, text="what was the plan") == [1.0, 1.0]
+
+
+def test_a_question_for_the_present_keeps_places_for_what_was_said_before():
+    config = RelevanceConfig(link=0, own=0, channel=0, reach=0, late=3, past=3)
+    of = candidates([[1.2, 1.0, 1.0, 1.0]])  # times 1, 1.75, 2.5 and 3.25: m0 is last
+    # The third place goes to the best by words, m0, with the score of that place.
+    assert rate(of, config, text="what is the plan now") == [1.75, 1.2, 2.5, 3.25]
+
+
+@given(st.lists(st.floats(0, 9), min_size=1, max_size=9), st.integers(0, 4))
+def test_sharing_places_deals_out_the_same_scores(own, past):
+    of = candidates([own])
+    config = RelevanceConfig(link=0, own=0, channel=0, reach=0)
+    alone, shared = (rate(of, replace(config, past=every), text="now?") for every in (0, past))
+    assert sorted(shared) == sorted(alone)
+    assert [s == 0 for s in shared] == [a == 0 for a in alone]
 
 
 def test_a_channel_that_speaks_to_the_question_is_favoured():

@@ -10,6 +10,9 @@ with a_tj the BM25 weight of term t in message j. Squares under a root per term:
 saturates, different terms add up, so a message ranks high when its surroundings cover much of the
 question. This is our gate where no model sits (TEF uses embeddings to rank inside a window); unlike an
 exponential, the heavy tail needs no width fitted to the pace of a chat.
+
+Where the question asks what holds now, late messages are favoured; but the answer is a chain, from what
+was first said to what holds, so some places go to the best whenever it was said.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ _CURRENT = re.compile(
     re.IGNORECASE,
 )
 _REPLY, _ADDRESSED, _SAME_AUTHOR = 2.0, 1.0, 0.5
+# What was replaced is found by the words it shares with the question more than by its surroundings.
+_PLAIN_WORDS = 3.0
 
 
 def rate_candidates(
@@ -67,8 +72,14 @@ def rate_candidates(
     for group in groups:
         spread[:, group] = correlate1d(energy[:, group], kernel, axis=1, mode="constant")
     own: Scores = terms[: len(candidates.is_asked)].sum(axis=0)
-    rated: Scores = np.sqrt(spread).sum(axis=0) + config.own * own
-    return rated * _favour(candidates, rated, query, config)
+    around: Scores = np.sqrt(spread).sum(axis=0)
+    rated: Scores = around + config.own * own
+    rated = rated * _favour(candidates, rated, query, config)
+    if not _CURRENT.search(query.text):
+        return rated
+    said: Scores = around + _PLAIN_WORDS * own
+    said = said * _favour(candidates, said, query, config)
+    return _share_places(rated * _lateness(candidates.messages, config.late), said, config.past)
 
 
 def _balance(term_scores: Scores, is_asked: NDArray[np.bool_], share: float) -> Scores:
@@ -159,7 +170,7 @@ def _links(
 
 
 def _favour(candidates: Candidates, rated: Scores, query: Query, config: RelevanceConfig) -> Scores:
-    """(n,) factors for who wrote a message, where and when."""
+    """(n,) factors for who wrote a message and where."""
     messages = candidates.messages
     factor = np.ones(len(messages))
     asked = set(_WORD.findall(query.text.casefold()))
@@ -173,7 +184,34 @@ def _favour(candidates: Candidates, rated: Scores, query: Query, config: Relevan
     np.maximum.at(best, codes, rated)
     if best.max(initial=0.0) > 0:
         factor *= (best[codes] / best.max()) ** config.channel
-    if _CURRENT.search(query.text):
-        times = np.array([m.sent_at.timestamp() for m in messages])
-        factor *= 1 + config.late * np.searchsorted(np.sort(times), times) / max(1, len(times))
     return factor
+
+
+def _lateness(messages: Sequence[Message], late: float) -> Scores:
+    """(n,) factors from 1 for the earliest message to almost 1 + `late` for the latest."""
+    times = np.array([m.sent_at.timestamp() for m in messages])
+    factors: Scores = 1 + late * np.searchsorted(np.sort(times), times) / max(1, len(times))
+    return factors
+
+
+def _share_places(first: Scores, second: Scores, every: int) -> Scores:
+    """One ranking of two: each `every`-th place goes to the best of `second` that has none yet.
+
+    Args:
+        first: (n,) not negative.
+        second: (n,) not negative.
+        every: 0 for no place.
+
+    Returns:
+        (n,) the scores of `first`, dealt out anew: each candidate has that of the place it takes.
+    """
+    if not every:
+        return first
+    queues = [iter(np.argsort(-scores, kind="stable").tolist()) for scores in (first, second)]
+    order: dict[int, None] = {}
+    while len(order) < len(first):
+        queue = queues[(len(order) + 1) % every == 0]
+        order.setdefault(next(i for i in queue if i not in order))
+    shared = np.empty_like(first)
+    shared[list(order)] = np.sort(first)[::-1]
+    return shared

@@ -14,13 +14,13 @@ START = datetime(2026, 3, 2, tzinfo=UTC)
 KEY, SUPPORT, ANCHOR = Label.KEY, Label.SUPPORT, Label.ANCHOR
 
 
-def grow(*rows: tuple[Label, float, int | None]) -> Forest:
+def grow(*rows: tuple[Label, float, int | None], relation: Relation = Relation.EXPAND) -> Forest:
     """One message an hour: label, score, position of the parent."""
     evidence = [
         Evidence(Message(id=f"m{i}", text="x", sent_at=START + timedelta(hours=i)), label, score)
         for i, (label, score, _) in enumerate(rows)
     ]
-    return grow_forest(evidence, [ParentChoice(parent, Relation.UPDATE) for _, _, parent in rows])
+    return grow_forest(evidence, [ParentChoice(parent, relation) for _, _, parent in rows])
 
 
 def ids(forest: Forest, order) -> list[str]:
@@ -35,7 +35,7 @@ def forests(draw) -> Forest:
         (draw(labels), draw(st.floats(-1, 1)), draw(st.none() | st.integers(0, i - 1)) if i else None)
         for i in range(n)
     ]  # fmt: skip
-    return grow(*rows)
+    return grow(*rows, relation=draw(st.sampled_from([Relation.UPDATE, Relation.EXPAND])))
 
 
 def test_an_anchor_goes_before_a_support_before_a_key():
@@ -56,6 +56,31 @@ def test_a_parent_goes_after_its_children():
 def test_a_root_that_is_no_key_goes_before_the_key_that_hangs_from_it():
     forest = grow((ANCHOR, 0, None), (SUPPORT, 0, 0), (KEY, 0, 1))
     assert ids(forest, least_useful_first(forest)) == ["m0", "m1", "m2"]
+
+
+def test_what_replaced_a_key_outlives_it():
+    chain = grow((KEY, 1, None), (SUPPORT, 0.1, 0), (SUPPORT, 0.2, 1), relation=Relation.UPDATE)
+    assert ids(chain, least_useful_first(chain)) == ["m0", "m1", "m2"]
+
+
+def test_what_replaced_a_key_is_worth_as_much_as_it_was():
+    rows = (KEY, 1, None), (SUPPORT, 0.1, 0), (KEY, 0.9, None)
+    forest = grow(*rows, relation=Relation.UPDATE)
+    assert ids(forest, least_useful_first(forest)) == ["m0", "m2", "m1"]
+
+
+def test_a_replaced_key_goes_before_one_that_holds_unless_it_is_worth_far_more():
+    rows = (KEY, 1, None), (KEY, 1, 0)
+    near = grow(*rows, (KEY, 1 * 0.9, None), relation=Relation.UPDATE)
+    far = grow(*rows, (KEY, 1 * 0.7, None), relation=Relation.UPDATE)
+    assert ids(near, least_useful_first(near)) == ["m0", "m2", "m1"]
+    assert ids(far, least_useful_first(far)) == ["m2", "m0", "m1"]
+
+
+def test_a_state_whose_update_was_given_up_is_worth_its_score_again():
+    rows = (KEY, 0, None), (SUPPORT, 0, 0), (KEY, -1, None)
+    forest = grow(*rows, relation=Relation.UPDATE)  # At a score of 0 nothing is taken off.
+    assert ids(forest, least_useful_first(forest)) == ["m2", "m1", "m0"]
 
 
 @given(forests())

@@ -10,46 +10,83 @@ from heapq import heapify, heappop, heappush
 from tmem_integrations.stages.evidence import Label
 from tmem_integrations.stages.forest import Forest, Node, Relation
 
-_RANK = {Label.ANCHOR: 0, Label.SUPPORT: 1, Label.KEY: 2}
+_RANK = {Label.ANCHOR: 0, Label.SUPPORT: 1, Label.KEY: 3}
+_OPENING = 2  # A root that is no KEY, above others: after every leaf that is none, before any KEY.
+_REPLACED = 0.8  # What a state is worth, once another one replaced it.
+
+_Place = tuple[int, int, float, int]
 
 
 def least_useful_first(forest: Forest) -> Iterator[int]:
     """All nodes in the order in which they may be given up, so that the rest stays a forest.
 
-    Leaves go first: ANCHOR before SUPPORT before KEY, the lower score first. Only when each leaf is a
-    KEY do roots that are none go, and their children become roots: an unconfirmed opening line must
-    not push out the KEY that hangs from it.
+    Leaves go first: ANCHOR before SUPPORT before KEY, the lower score first. The latest state of a
+    chain of UPDATEs is worth what the best of its chain is worth, for it is the answer. Roots may go
+    before what hangs from them where they are no KEY, or where an UPDATE replaced them: an unconfirmed
+    opening line, or an old state, must not push out what holds.
     """
-    children = _children(forest)
-    n_left = [len(c) for c in children]
-    gone: set[int] = set()
-
-    def priority(index: int) -> tuple[int, float, int]:
-        node = forest.nodes[index]
-        return _RANK[node.label], node.score, -index
-
-    def is_key(index: int) -> bool:
-        return forest.nodes[index].label is Label.KEY
-
-    leaves = [priority(i) for i in range(len(forest)) if not n_left[i]]
-    roots = [priority(i) for i in forest.roots if not is_key(i)]
-    heapify(leaves)
-    heapify(roots)
-    while leaves:
-        only_keys = leaves[0][0] == _RANK[Label.KEY]
-        index = -heappop(roots if only_keys and roots else leaves)[2]
-        if index in gone:
+    rest = _Rest(forest)
+    heap = [rest.place(i) for i in range(len(forest)) if rest.may_go(i)]
+    heapify(heap)
+    while heap:
+        place = heappop(heap)
+        index = -place[-1]
+        if not rest.may_go(index):
             continue
-        gone.add(index)
+        if place != rest.place(index):  # Its last update went before it: it holds again.
+            heappush(heap, rest.place(index))
+            continue
         yield index
-        parent = forest.nodes[index].parent
-        if parent is not None and parent not in gone:
-            n_left[parent] -= 1
-            if not n_left[parent]:
-                heappush(leaves, priority(parent))
-        for child in children[index]:
-            if child not in gone and not is_key(child):
-                heappush(roots, priority(child))
+        for near in rest.give_up(index):
+            if rest.may_go(near):
+                heappush(heap, rest.place(near))
+
+
+class _Rest:
+    """What is left of a forest while its nodes are given up one by one."""
+
+    def __init__(self, forest: Forest) -> None:
+        self._nodes = forest.nodes
+        self._children = _children(forest)
+        self._gone: set[int] = set()
+        self._worth: list[tuple[int, float]] = []
+        for node in forest:
+            own = (_RANK[node.label], node.score)
+            before = self._worth[node.parent] if node.parent is not None else own
+            best = (max(own[0], before[0]), max(own[1], before[1]))
+            self._worth.append(best if node.relation is Relation.UPDATE else own)
+
+    def may_go(self, index: int) -> bool:
+        """Whether the rest would still be a forest that says what holds."""
+        if index in self._gone:
+            return False
+        parent = self._nodes[index].parent
+        is_root = parent is None or parent in self._gone
+        is_key = self._nodes[index].label is Label.KEY
+        return not self._left(index) or (is_root and (not is_key or self._is_replaced(index)))
+
+    def place(self, index: int) -> _Place:
+        """Sorts a node that may go: the smaller first."""
+        node = self._nodes[index]
+        rank, score = _RANK[node.label], node.score
+        if self._is_replaced(index):
+            score -= abs(score) * (1 - _REPLACED)
+        else:
+            rank, score = self._worth[index]
+        is_opening = self._left(index) and rank < _RANK[Label.KEY]
+        return (_OPENING if is_opening else rank, rank, score, -index)
+
+    def give_up(self, index: int) -> list[int]:
+        """Take a node out; returns those whose place that changes."""
+        self._gone.add(index)
+        parent = self._nodes[index].parent
+        return [*self._left(index), *([] if parent is None else [parent])]
+
+    def _left(self, index: int) -> list[int]:
+        return [child for child in self._children[index] if child not in self._gone]
+
+    def _is_replaced(self, index: int) -> bool:
+        return any(self._nodes[c].relation is Relation.UPDATE for c in self._left(index))
 
 
 def without(forest: Forest, dropped: Collection[int]) -> tuple[Forest, tuple[int, ...]]:

@@ -106,6 +106,22 @@ def test_discord_bots_are_told_and_joins_skipped(write: Write) -> None:
     assert report.skipped["system message (GuildMemberJoin)"].count == 1
 
 
+def test_what_a_discord_message_forwards_is_told(write: Write) -> None:
+    forwarded = {"content": "we ship on Friday", "attachments": [{"fileName": "plan.pdf"}]}
+    path = write(discord(posted(content="", forwardedMessage=forwarded)))
+    (message,) = read_discord(path)
+    assert message.text == "[forwarded]\nwe ship on Friday\n[file: plan.pdf]"
+
+
+def test_embeds_are_what_a_bot_says_and_previews_of_what_people_link(write: Write) -> None:
+    embeds = [{"title": "Build", "fields": [{"name": "state", "value": "failed"}]}]
+    bot = {"id": "6", "name": "ci", "isBot": True}
+    path = write(
+        discord(posted("1", embeds=embeds), posted("2", embeds=embeds, author=bot, content="done"))
+    )
+    assert [m.text for m in read_discord(path)] == ["hi", "done\nBuild\nstate: failed"]
+
+
 def test_a_missing_key_is_told_with_its_place(write: Write) -> None:
     path = write(discord(posted(), {**posted("9"), "author": {"name": "x"}}))
     with pytest.raises(ImportFormatError, match=r"entry 2: expected author.id: field required"):
@@ -177,6 +193,42 @@ def test_telegram_service_messages_are_skipped(write: Write) -> None:
     assert report.skipped["system message"].count == 1
 
 
+def test_the_topics_of_a_telegram_forum_are_topics(write: Write) -> None:
+    report = ImportReport()
+    opened = {**wrote(5, text=""), "type": "service", "action": "topic_created", "title": "Bugs"}
+    path = write(
+        telegram(
+            opened,
+            wrote(6, reply_to_message_id=5),
+            wrote(7, reply_to_message_id=6),
+            wrote(8),
+        )
+    )
+    found = [(m.topic, m.reply_to) for m in read_telegram(path, report=report)]
+    assert found == [("Bugs", None), ("Bugs", "telegram/77/6"), (None, None)]
+    assert not report.warnings
+
+
+def test_an_answer_to_another_telegram_chat_answers_nothing_in_this_one(write: Write) -> None:
+    away = wrote(2, reply_to_message_id=1, reply_to_peer_id="channel9")
+    assert [m.reply_to for m in read_telegram(write(telegram(wrote(1), away)))] == [None, None]
+
+
+def test_telegram_places_and_contacts_are_named(write: Write) -> None:
+    place = {"latitude": 52.5, "longitude": 13.4}
+    person = {"first_name": "Ann", "last_name": "Lee", "phone_number": "+49 1"}
+    path = write(
+        telegram(
+            wrote(1, text="", location_information=place, place_name="Office"),
+            wrote(2, text="", contact_information=person),
+        )
+    )
+    assert [m.text for m in read_telegram(path)] == [
+        "[location: Office, 52.5, 13.4]",
+        "[contact: Ann Lee, +49 1]",
+    ]
+
+
 def test_an_old_telegram_export_asks_for_the_zone(write: Write) -> None:
     path = write(telegram(wrote(date_unixtime=None)))
     with pytest.raises(ImportFormatError, match=r"Trip, entry 1: date .* has no timezone"):
@@ -243,6 +295,23 @@ def test_teams_deletions_events_and_bots_are_told(write: Write) -> None:
     assert [m.role for m in read_teams(path, report=report)] == ["bot"]
     assert report.deleted == ["teams/t1/c1/1"]
     assert report.skipped["system message (systemEventMessage)"].count == 1
+
+
+def test_cards_of_apps_and_forwarded_messages_of_teams_are_read(write: Write) -> None:
+    facts = {"type": "FactSet", "facts": [{"title": "state", "value": "failed"}]}
+    button = {"type": "Action.OpenUrl", "title": "Open"}
+    card = {"body": [{"type": "TextBlock", "text": "Build 7"}, facts, button]}
+    original = {
+        "originalMessageContent": "<p>we ship</p>",
+        "originalMessageSender": {"user": {"displayName": "Bo"}},
+    }
+    attachments = [
+        {"contentType": "application/vnd.microsoft.card.adaptive", "content": json.dumps(card)},
+        {"contentType": "forwardedMessageReference", "content": json.dumps(original)},
+        {"contentType": "application/vnd.microsoft.card.hero", "content": "no JSON"},
+    ]
+    (message,) = read_teams(write([graph(content="", attachments=attachments)]))
+    assert message.text == "Build 7\nstate: failed\n[forwarded from Bo]\nwe ship"
 
 
 def test_an_account_export_of_teams_is_read(write: Write) -> None:

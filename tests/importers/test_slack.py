@@ -107,6 +107,50 @@ def test_files_are_named_and_attachments_of_bots_are_their_text(tmp_path: Path) 
     assert [m.text for m in read_slack(path)] == ["see\n[file: plan.pdf]", "Build\nfailed"]
 
 
+def test_a_huddle_is_told_by_who_began_it_and_is_what_its_thread_answers(tmp_path: Path) -> None:
+    start = NOON.timestamp()
+    room = {"created_by": "U1", "participant_history": ["U1", "U2"], "date_start": start}
+    huddle = said(
+        text="", user="USLACKBOT", subtype="huddle_thread", room={**room, "date_end": start + 1020}
+    )
+    report = ImportReport()
+    path = export(tmp_path, [huddle, said(5, text="notes", thread_ts=ts())])
+    first, second = read_slack(path, report=report)
+    assert (first.author, first.text) == ("Ann", "[huddle: Ann, Bo; 17 min]")
+    assert second.reply_to == first.id
+    assert not report.warnings
+
+
+def test_blocks_are_read_where_an_app_says_nothing_else(tmp_path: Path) -> None:
+    run = {
+        "type": "rich_text_section",
+        "elements": [{"type": "text", "text": "ask "}, {"type": "user", "user_id": "U2"}],
+    }
+    blocks = [
+        {"type": "header", "text": {"type": "plain_text", "text": "Build 7"}},
+        {"type": "section", "fields": [{"type": "mrkdwn", "text": "<#C1|> is red"}]},
+        {"type": "rich_text", "elements": [run]},
+    ]
+    path = export(tmp_path, [said(text="", blocks=blocks), said(1, text="hi", blocks=blocks)])
+    assert [m.text for m in read_slack(path)] == ["Build 7\n#ops is red\nask @Bo", "hi"]
+
+
+def test_attachments_beside_text_are_a_bots_words_and_previews_of_what_people_link(
+    tmp_path: Path,
+) -> None:
+    shown = {"title": "Build", "text": "failed"}
+    preview = {**shown, "from_url": "https://x.example"}
+    path = export(
+        tmp_path,
+        [
+            said(attachments=[preview]),
+            said(1, user="U3", attachments=[shown, preview]),
+            said(2, files=[{"id": "F1", "mode": "tombstone"}]),
+        ],
+    )
+    assert [m.text for m in read_slack(path)] == ["hi", "hi\nBuild\nfailed", "hi"]
+
+
 def test_members_are_reported_for_access_control(tmp_path: Path) -> None:
     report = ImportReport()
     list(read_slack(export(tmp_path, [said()]), report=report))

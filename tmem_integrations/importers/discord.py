@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tmem_integrations.importers.frame import Entry, Importer, ImportOptions, Skip, messages_of
@@ -43,9 +43,15 @@ class _Attachment(CamelRecord):
     file_name: str | None = None
 
 
+class _Field(CamelRecord):
+    name: str | None = None
+    value: str | None = None
+
+
 class _Embed(CamelRecord):
     title: str | None = None
     description: str | None = None
+    fields: tuple[_Field, ...] = ()
 
 
 class _Reference(CamelRecord):
@@ -53,16 +59,20 @@ class _Reference(CamelRecord):
     channel_id: str | None = None
 
 
-class _Said(CamelRecord):
+class _Content(CamelRecord):
+    content: str = ""
+    attachments: tuple[_Attachment, ...] = ()
+    embeds: tuple[_Embed, ...] = ()
+    stickers: tuple[_Role, ...] = ()
+
+
+class _Said(_Content):
     id: str
     type: str = "Default"
     timestamp: str
     timestamp_edited: str | None = None
-    content: str = ""
     author: _Person
-    attachments: tuple[_Attachment, ...] = ()
-    embeds: tuple[_Embed, ...] = ()
-    stickers: tuple[_Role, ...] = ()
+    forwarded_message: _Content | None = None
     mentions: tuple[_Person, ...] = ()
     reference: _Reference | None = None
 
@@ -137,13 +147,21 @@ def _guild_path(guild: _Named) -> str:
 
 def _lines(said: _Said) -> Iterable[str]:
     names = {person.id: person.nickname or person.name for person in said.mentions}
+    yield from _content_lines(said, names, is_bot=said.author.is_bot)
+    if said.forwarded_message is not None:
+        yield "[forwarded]"
+        yield from _content_lines(said.forwarded_message, names, is_bot=False)
+
+
+def _content_lines(said: _Content, names: Mapping[str, str], *, is_bot: bool) -> Iterable[str]:
     text = _MENTION.sub(lambda m: f"@{names.get(m[1], m[1])}", said.content)
     text = _EMOJI.sub(lambda m: f":{m[1]}:", text).strip()
     if text:
         yield text
-    else:
+    if is_bot or not text:  # Of people they are previews of links.
         for embed in said.embeds:
             yield from (part for part in (embed.title, embed.description) if part)
+            yield from (f"{one.name}: {one.value}" for one in embed.fields)
     yield from (f"[sticker: {sticker.name}]" for sticker in said.stickers)
     yield from (f"[file: {one.file_name or 'unnamed'}]" for one in said.attachments)
 

@@ -17,7 +17,7 @@ from tmem_integrations.importers.archive import Archive, open_archive
 from tmem_integrations.importers.frame import Entry, Importer, ImportOptions, Skip, messages_of
 from tmem_integrations.importers.json_source import Record, parse_document, read_record
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.importers.slack_text import SlackNames, plain_text
+from tmem_integrations.importers.slack_text import SlackNames, block_lines, plain_text
 from tmem_integrations.messages import Message, read_time
 
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -29,6 +29,7 @@ _SAID = frozenset(
         "thread_broadcast",
         "file_comment",
         "reply_broadcast",
+        "huddle_thread",
     }
 )
 
@@ -65,6 +66,7 @@ class _Edit(Record):
 class _File(Record):
     name: str | None = None
     title: str | None = None
+    mode: str | None = None
 
 
 class _Attachment(Record):
@@ -72,7 +74,20 @@ class _Attachment(Record):
     title: str | None = None
     text: str | None = None
     fallback: str | None = None
+    from_url: str | None = None
     is_msg_unfurl: bool = False
+
+    @property
+    def is_preview(self) -> bool:
+        """Of a link or message that the text names."""
+        return self.is_msg_unfurl or self.from_url is not None
+
+
+class _Room(Record):
+    created_by: str | None = None
+    participant_history: tuple[str, ...] = ()
+    date_start: float = 0
+    date_end: float = 0
 
 
 class _Said(Record):
@@ -89,6 +104,8 @@ class _Said(Record):
     edited: _Edit | None = None
     files: tuple[_File, ...] | None = None
     attachments: tuple[_Attachment, ...] | None = None
+    blocks: Any = None
+    room: _Room | None = None
     permalink: str | None = None
 
 
@@ -195,22 +212,24 @@ class _Export:
             return Skip("deleted message", deleted_id=make_id(said.ts))
         if said.subtype is not None and said.subtype not in _SAID:
             return Skip(f"system message ({said.subtype})")
-        text = "\n".join(self._lines(said))
-        if not text:
-            return Skip("empty message")
-        is_reply = said.thread_ts is not None and said.thread_ts != said.ts
-        user = self.users.get(said.user or "")
+        # Slack's own bot tells of a huddle; whoever began it is who spoke up.
+        user_id = said.room.created_by if said.room and said.room.created_by else said.user
+        user = self.users.get(user_id or "")
         is_bot = (
             said.subtype == "bot_message"
             or (user is not None and user.is_bot)
-            or (said.user is None and said.bot_id is not None)
+            or (user_id is None and said.bot_id is not None)
         )
+        text = "\n".join(self._lines(said, is_bot=is_bot))
+        if not text:
+            return Skip("empty message")
+        is_reply = said.thread_ts is not None and said.thread_ts != said.ts
         return Message(
             id=make_id(said.ts),
             text=text,
             sent_at=_time(said.ts, "ts"),
             author=self._author(said, user),
-            author_id=said.user or said.bot_id,
+            author_id=user_id or said.bot_id,
             role="bot" if is_bot else None,
             channel=folder,
             reply_to=make_id(said.thread_ts) if is_reply else None,
@@ -226,17 +245,37 @@ class _Export:
             profile.display_name or profile.real_name or said.username or said.user or said.bot_id
         )
 
-    def _lines(self, said: _Said) -> Iterable[str]:
+    def _lines(self, said: _Said, *, is_bot: bool) -> Iterable[str]:
+        if said.subtype == "huddle_thread":
+            yield self._huddle(said.room or _Room())
+            return
         text = plain_text(said.text or "", self.labels).strip()
         if text:
             yield f"/me {text}" if said.subtype == "me_message" else text
-        else:
-            # What a bot posts is often in its attachments alone.
-            for one in said.attachments or ():
-                parts = (one.pretext, one.title, one.text) if one.text else (one.fallback,)
-                yield from (plain_text(part, self.labels) for part in parts if part)
+        # What a bot posts is often in its attachments, of people they are previews of links.
+        shown = [one for one in said.attachments or () if not (text and one.is_preview)]
+        attached = list(self._attached(shown)) if is_bot or not text else []
+        yield from attached
+        if not text and not attached:
+            yield from filter(
+                None, (plain_text(one, self.labels) for one in block_lines(said.blocks))
+            )
         for file in said.files or ():
-            yield f"[file: {file.name or file.title or 'unnamed'}]"
+            if file.mode != "tombstone":
+                yield f"[file: {file.name or file.title or 'unnamed'}]"
+
+    def _attached(self, attachments: Iterable[_Attachment]) -> Iterator[str]:
+        for one in attachments:
+            parts = (one.pretext, one.title, one.text) if one.text else (one.fallback,)
+            yield from (plain_text(part, self.labels) for part in parts if part)
+
+    def _huddle(self, room: _Room) -> str:
+        people = [self.labels.users.get(one, one) for one in room.participant_history]
+        told = ", ".join(people)
+        minutes = round((room.date_end - room.date_start) / 60)
+        if room.date_end and minutes >= 0:
+            told += f"{'; ' if told else ''}{minutes} min"
+        return f"[huddle: {told}]" if told else "[huddle]"
 
 
 def _time(ts: str, key: str) -> Any:

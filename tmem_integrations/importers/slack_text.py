@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+_RUNS_OF_TEXT = frozenset({"rich_text_section", "rich_text_quote", "rich_text_preformatted"})
 _MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]+)(?:\|(?P<label>[^<>]*))?>")
 
 
@@ -48,6 +49,41 @@ def plain_text(text: str, names: SlackNames) -> str:
         return link if label in (None, "", target, link) else f"{label} ({link})"
 
     return html.unescape(_MARK.sub(resolve, text))
+
+
+def block_lines(blocks: object) -> Iterator[str]:
+    """The words in the blocks of a message, as markup: what an app says that fills nothing else.
+
+    Args:
+        blocks: As an export has them; anything that is no block says nothing.
+
+    Examples:
+        >>> section = {"type": "section", "text": {"type": "mrkdwn", "text": "Build *failed*"}}
+        >>> list(block_lines([section, {"type": "divider"}]))
+        ['Build *failed*']
+    """
+    stack = [blocks]
+    while stack:  # Not by recursion: blocks nest as deep as somebody likes.
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(reversed(item))
+        elif isinstance(item, dict):
+            elements = item.get("elements")
+            if item.get("type") in _RUNS_OF_TEXT and isinstance(elements, list):
+                yield "".join(map(_inline, elements))
+            elif isinstance(item.get("text"), str):
+                yield item["text"]
+            else:
+                stack.extend(item.get(key) for key in ("elements", "fields", "text"))
+
+
+def _inline(element: object) -> str:
+    known = element if isinstance(element, dict) else {}
+    if isinstance(known.get("user_id"), str):
+        return f"<@{known['user_id']}>"
+    if known.get("type") == "emoji":
+        return f":{known.get('name')}:"
+    return next((known[key] for key in ("text", "url") if isinstance(known.get(key), str)), "")
 
 
 def _special(target: str, label: str | None) -> str:

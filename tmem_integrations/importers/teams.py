@@ -33,6 +33,7 @@ from tmem_integrations.importers.json_source import (
     read_record,
 )
 from tmem_integrations.importers.report import ImportReport
+from tmem_integrations.importers.teams_cards import card_lines, forwarded_lines
 from tmem_integrations.messages import Message, read_time
 
 _GRAPH = re.compile(r'"messageType":\s*"')
@@ -62,6 +63,7 @@ class _Place(CamelRecord):
 class _Attachment(CamelRecord):
     name: str | None = None
     content_type: str | None = None
+    content: str | None = None
 
 
 class _Said(CamelRecord):
@@ -208,8 +210,13 @@ def _lines(said: _Said) -> Iterable[str]:
     if text:
         yield text
     for one in said.attachments:
-        # An attachment of this kind is the message that is answered or forwarded.
-        if one.content_type != "messageReference":
+        kind = one.content_type or ""
+        if kind.startswith("application/vnd.microsoft.card."):
+            yield from card_lines(one.content or "")
+        elif kind == "forwardedMessageReference":
+            yield from forwarded_lines(one.content or "")
+        # The message that is answered is told by its id.
+        elif kind != "messageReference":
             yield f"[file: {one.name or 'unnamed'}]"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -56,15 +57,29 @@ class _Poll(Record):
     answers: tuple[_Answer, ...] = ()
 
 
+class _Location(Record):
+    latitude: float
+    longitude: float
+
+
+class _Contact(Record):
+    first_name: str = ""
+    last_name: str = ""
+    phone_number: str = ""
+
+
 class _Said(Record):
     id: str
     type: str
+    action: str | None = None
+    title: str | None = None
     date: str
     date_unixtime: str | None = None
     edited: str | None = None
     edited_unixtime: str | None = None
     from_id: str | None = None
     reply_to_message_id: str | None = None
+    reply_to_peer_id: str | None = None
     text: str | tuple[str | _Entity, ...] = ""
     file: str | None = None
     file_name: str | None = None
@@ -73,6 +88,31 @@ class _Said(Record):
     sticker_emoji: str | None = None
     forwarded_from: str | None = None
     poll: _Poll | None = None
+    place_name: str | None = None
+    address: str | None = None
+    location_information: _Location | None = None
+    contact_information: _Contact | None = None
+
+
+class _Topics:
+    """Topics of forums: a message is in that of what it answers, in the end the line that opened one."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+        self._opened: set[tuple[str, str]] = set()
+
+    def take(self, chat: _Chat, said: _Said) -> tuple[str | None, str | None]:
+        """The topic of a message, and the id of the message that it answers."""
+        own, answered = (chat.id, said.id), said.reply_to_message_id
+        if said.action == "topic_created" and said.title:
+            self._opened.add(own)
+            self._names[own] = said.title
+        if answered is None or said.reply_to_peer_id is not None:
+            return None, None  # What is in another chat cannot be found by its number.
+        topic = self._names.get((chat.id, answered))
+        if topic is not None:
+            self._names[own] = topic
+        return topic, None if (chat.id, answered) in self._opened else answered
 
 
 def read_telegram(
@@ -84,7 +124,8 @@ def read_telegram(
 ) -> Iterator[Message]:
     """Read `result.json` of Telegram Desktop, chat by chat.
 
-    Joins, pins and calls are skipped and counted; a forwarded message says from whom it is.
+    Joins, pins and calls are skipped and counted; a forwarded message says from whom it is. The topics of a
+    forum are topics here.
 
     Args:
         path: The file; it is read as a whole.
@@ -102,11 +143,18 @@ def read_telegram(
 def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[Message]:
     document = load_document(path, report)
     zone = zone_of(options.timezone)
+    topics = _Topics()
 
     def parse(content: tuple[_Chat, str, object]) -> Message | Skip:
         chat, channel, item = content
         author = item.get("from") if isinstance(item, dict) else None
-        return _parse(read_record(_Said, item), chat, channel, author, zone)
+        said = read_record(_Said, item)
+        topic, answered = topics.take(chat, said)
+        parsed = _parse(said, chat, channel, author, zone)
+        if isinstance(parsed, Skip):
+            return parsed
+        reply_to = f"telegram/{chat.id}/{answered}" if answered else None
+        return replace(parsed, topic=topic, reply_to=reply_to)
 
     yield from messages_of(
         _entries(document, path), parse, path=path, report=report, skip_bad=options.skip_bad
@@ -138,16 +186,14 @@ def _parse(said: _Said, chat: _Chat, channel: str, author: object, zone: Any) ->
     text = "\n".join(_lines(said))
     if not text:
         return Skip("empty message")
-    place = f"telegram/{chat.id}"
     edited = said.edited_unixtime or said.edited
     return Message(
-        id=f"{place}/{said.id}",
+        id=f"telegram/{chat.id}/{said.id}",
         text=text,
         sent_at=_time(said.date_unixtime, said.date, zone, "date"),
         author=author if isinstance(author, str) else None,
         author_id=said.from_id,
         channel=channel,
-        reply_to=f"{place}/{said.reply_to_message_id}" if said.reply_to_message_id else None,
         edited_at=_time(said.edited_unixtime, said.edited or "", zone, "edited")
         if edited
         else None,
@@ -176,6 +222,13 @@ def _lines(said: _Said) -> Iterable[str]:
     if said.poll is not None:
         options = "; ".join(answer.text for answer in said.poll.answers)
         yield f"[poll: {said.poll.question} ({options})]"
+    if said.location_information is not None:
+        at = f"{said.location_information.latitude}, {said.location_information.longitude}"
+        yield f"[location: {', '.join(filter(None, (said.place_name, said.address, at)))}]"
+    if said.contact_information is not None:
+        contact = said.contact_information
+        name = f"{contact.first_name} {contact.last_name}".strip()
+        yield f"[contact: {', '.join(filter(None, (name, contact.phone_number)))}]"
     if said.sticker_emoji:
         yield f"[sticker: {said.sticker_emoji}]"
     elif said.file or said.photo:

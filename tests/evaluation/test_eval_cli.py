@@ -1,6 +1,7 @@
 """`tmem eval` from the shell."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
@@ -46,6 +47,16 @@ def test_a_bad_bound_is_one_sentence(tmem, folder, at):
     code, _, err = tmem("eval", "recall", folder, "--at", at)
     assert code == 2
     assert "--at must be numbers of messages" in err
+
+
+@pytest.mark.skipif(find_spec("mem0") is not None, reason="mem0 is installed")
+def test_a_peer_that_is_absent_is_passed_over_in_one_sentence(tmem, folder):
+    code, out, err = tmem(
+        "eval", "recall", folder, "--method", "mem0", "--method", "recent", "--at", "2"
+    )
+    assert (code, out.count("| recent"), out.count("mem0")) == (0, 1, 0)
+    assert "Passed over: The method mem0 needs mem0ai" in err
+    assert tmem("eval", "recall", folder, "--method", "mem0")[0] == 2
 
 
 def test_a_bad_method_is_one_sentence(tmem, folder):

@@ -10,11 +10,12 @@ from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
 from tmem_integrations.evaluation.html_report import html_report
 from tmem_integrations.evaluation.measures import Share
 from tmem_integrations.evaluation.methods import make_method
+from tmem_integrations.evaluation.methods.base import Usage
 from tmem_integrations.evaluation.prompts import prompt_hashes
 from tmem_integrations.evaluation.questions import Gold, Question
 from tmem_integrations.evaluation.report import cost_of, markdown_report, read_prices, total_cost
 from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset
-from tmem_integrations.evaluation.runs.results import Usage, always_abstain, read_results
+from tmem_integrations.evaluation.runs.results import always_abstain, read_results
 from tmem_integrations.evaluation.runs.runner import run
 from tmem_integrations.protocols import Reply
 

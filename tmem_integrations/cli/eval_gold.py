@@ -46,11 +46,9 @@ def gate(
     from tmem_integrations.evaluation.datasets import load_dataset
     from tmem_integrations.evaluation.gate import measure_gate
     from tmem_integrations.evaluation.gate_gold import read_gate_gold
-    from tmem_integrations.evaluation.methods import make_method
 
     bounds = eval_options.read_bounds(at)
-    llm = models.read_model(model, base_url)
-    chosen = [make_method(name, llm=llm) for name in methods or ("bm25+metadata", "forest")]
+    chosen = eval_options.choose_methods(methods, models.read_model(model, base_url))
     history = load_dataset(data / messages).messages
     dataset, gold = read_gate_gold(data / "gold" / "evidence.jsonl", history)
     reports: list[GateReport] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tmem_integrations.cli import eval_options, options
+from tmem_integrations.cli import eval_options, models, options
 from tmem_integrations.cli.output import print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -21,22 +21,23 @@ def recall(
     ranking: Annotated[
         bool, typer.Option("--ranking", help="Add RR, P@5, AP and nDCG (needs the extra eval).")
     ] = False,
+    memory_model: eval_options.MemoryModel = None,
+    base_url: models.BaseUrl = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Share of the human evidence among the first N messages.
 
     Where a data set names required values instead of evidence, the share of them that the shown texts
-    hold. Needs no model. Intervals are bootstrapped over questions.
+    hold. Intervals are bootstrapped over questions.
 
     Example: [cyan]tmem eval recall data/locomo --method bm25+metadata --method forest[/cyan]
     """
-    from tmem_integrations.evaluation.methods import make_method
     from tmem_integrations.evaluation.ranked import ranking_measures
     from tmem_integrations.evaluation.recall import measure_recall, scored_questions
     from tmem_integrations.evaluation.tables import markdown_table, recall_records, recall_rows
 
     bounds = eval_options.read_bounds(at)
-    chosen = [make_method(name) for name in methods or ("bm25+metadata", "forest")]
+    chosen = eval_options.choose_methods(methods, models.read_model(memory_model, base_url))
     dataset = eval_options.load(data)
     n_asked = len(scored_questions(dataset)) * len(bounds)
     cells: list[Recall] = []

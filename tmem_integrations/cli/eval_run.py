@@ -28,13 +28,6 @@ Compression = Annotated[
 Questions = Annotated[
     int | None, typer.Option(help="Only the first so many questions.", min=1, show_default="all")
 ]
-MemoryModel = Annotated[
-    str | None,
-    typer.Option(
-        help="Judges evidence and links within the forest: openai:NAME or python:MODULE:FACTORY.",
-        show_default="rules",
-    ),
-]
 Model = Annotated[
     str | None,
     typer.Option(
@@ -59,7 +52,7 @@ def run(
     max_messages: options.MaxMessages = 36,
     max_tokens: options.MaxTokens = 8192,
     questions: Questions = None,
-    memory_model: MemoryModel = None,
+    memory_model: eval_options.MemoryModel = None,
     model: Model = None,
     judge: Judge = None,
     base_url: models.BaseUrl = None,

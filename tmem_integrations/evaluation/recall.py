@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,13 @@ from tmem_integrations.evaluation.measures import (
     precision,
     scoring_of,
 )
-from tmem_integrations.evaluation.methods.base import Method, Selection
-from tmem_integrations.evaluation.questions import Dataset, History, Question, Rollback
+from tmem_integrations.evaluation.methods.base import Method, Searcher, Selection
+from tmem_integrations.evaluation.questions import Dataset, Question, Rollback
 from tmem_integrations.evaluation.validation import check_blind
 
 # Large enough never to bind: recall at N messages is measured with the budget open.
 OPEN_BUDGET = 200_000
+_LATEST = datetime.max.replace(tzinfo=UTC)
 
 Progress = Callable[[], None]
 Ask = Callable[[Question, int], tuple[Selection, float]]
@@ -144,7 +146,9 @@ def measure_recall(
 def searchers(
     dataset: Dataset, method: Method, max_tokens: int, *, only: Collection[str] | None = None
 ) -> Iterator[tuple[Ask, tuple[Question, ...]]]:
-    """Index each history; how to ask it, and the questions that search it.
+    """Index each history; how to ask it, and the questions that search it, earliest `as_of` first.
+
+    In that order a method that only grows reads each message once.
 
     Asking gives a selection and its wall time in seconds, with all that comes in and goes out checked.
 
@@ -155,16 +159,21 @@ def searchers(
         only: Ids of the questions that matter; all when None.
     """
     for history in dataset.histories():
-        questions = tuple(q for q in history.questions if only is None or q.id in only)
-        if questions:
-            yield _asking(method, history, max_tokens), questions
+        asked = [q for q in history.questions if only is None or q.id in only]
+        questions = tuple(sorted(asked, key=lambda q: q.as_of or _LATEST))
+        if not questions:
+            continue
+        messages = list(history.messages)
+        check_blind(messages, method.name)
+        searcher = method.index(messages)
+        try:
+            yield _asking(method, searcher, max_tokens), questions
+        finally:
+            # Of those that hold files or connections.
+            getattr(searcher, "close", lambda: None)()
 
 
-def _asking(method: Method, history: History, max_tokens: int) -> Ask:
-    messages = list(history.messages)
-    check_blind(messages, method.name)
-    searcher = method.index(messages)
-
+def _asking(method: Method, searcher: Searcher, max_tokens: int) -> Ask:
     def ask(question: Question, n: int) -> tuple[Selection, float]:
         query = question.query()
         check_blind(query, method.name)
@@ -199,11 +208,18 @@ def _outcome(
         question.id,
         question.kind,
         selection,
-        scorings[question.id](selection.ids, [texts[i] for i in selection.ids]),
+        scorings[question.id](selection.ids, shown_texts(selection, texts)),
         precision(selection.ids, units) if units else None,
         seconds,
         _misled(dataset.rollbacks.get(question.id), selection),
     )
+
+
+def shown_texts(selection: Selection, texts: Mapping[str, str]) -> list[str]:
+    """What is shown: the method's own text where it writes one, else the messages."""
+    if selection.passages is not None:
+        return [passage.text for passage in selection.passages]
+    return [texts[i] for i in selection.ids]
 
 
 def _misled(chain: Rollback | None, selection: Selection) -> bool | None:

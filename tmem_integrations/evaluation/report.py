@@ -10,9 +10,10 @@ import numpy as np
 
 from tmem_integrations.errors import ImportFormatError
 from tmem_integrations.evaluation.measures import bootstrap_interval, macro, micro, paired_test
+from tmem_integrations.evaluation.methods.base import Usage
 from tmem_integrations.evaluation.questions import Dataset
 from tmem_integrations.evaluation.records import read_json
-from tmem_integrations.evaluation.runs.results import RunResults, Usage, always_abstain
+from tmem_integrations.evaluation.runs.results import RunResults, always_abstain
 from tmem_integrations.evaluation.tables import fraction, markdown_table
 
 Prices = Mapping[str, Mapping[str, float]]

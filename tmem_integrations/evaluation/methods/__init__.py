@@ -1,8 +1,8 @@
 """Methods by name, all through one protocol.
 
 bm25, bm25+metadata, dense, rrf, recent, full; forest, global and the forest's ablations; anticipation
-alone and joined to the forest; and any
-retriever of LangChain or LlamaIndex by import path (see `frameworks`).
+alone and joined to the forest; any retriever of LangChain or LlamaIndex by import path (see
+`frameworks`); and peers of the paper over their own packages (see `peers`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.evaluation.methods.base import Method, Searcher, Selection
+from tmem_integrations.evaluation.methods.peers import PEERS, UNAVAILABLE, make_peer
 
-__all__ = ["METHODS", "Method", "Searcher", "Selection", "make_method"]
+__all__ = ["METHODS", "PEERS", "Method", "Searcher", "Selection", "make_method"]
 
 
 def _ranking(name: str, embeddings: Any) -> Method:
@@ -45,19 +46,20 @@ _ABLATIONS = (
 )  # fmt: skip
 _ANTICIPATION = ("anticipation", "forest+anticipation")
 METHODS = (*_RANKING, "full", "forest", *_ABLATIONS, *_ANTICIPATION)
-"""Names `make_method` knows."""
+"""Names `make_method` knows, beside those of `PEERS`."""
 
 
 def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method:
     """Make a method by name or import path.
 
     Args:
-        name: One of `METHODS`, or a path as `frameworks` reads it.
+        name: One of `METHODS` or `PEERS`, or a path as `frameworks` reads it.
         llm: Chat model for methods that ask one.
         embeddings: For methods that embed; None is the static table in the wordllama wheel.
 
     Raises:
         ConfigError: If there is no such method.
+        MissingExtraError: If it is a peer whose package is not installed.
     """
     if name in _RANKING:
         return _ranking(name, embeddings)
@@ -78,10 +80,13 @@ def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method
         from tmem_integrations.evaluation.methods.ablations import AblatedForest
 
         return AblatedForest(name, llm=llm, embeddings=embeddings)
+    if name in PEERS or name in UNAVAILABLE:
+        return make_peer(name, llm=llm, embeddings=embeddings)
     if ":" in name:
         from tmem_integrations.evaluation.methods.frameworks import FrameworkMethod
 
         return FrameworkMethod.from_path(name)
-    near = difflib.get_close_matches(name, METHODS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(METHODS)}."
+    known = (*METHODS, *PEERS)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
     raise ConfigError(f"Unknown method {name!r}; {hint}")

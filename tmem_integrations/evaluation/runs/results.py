@@ -9,6 +9,7 @@ from typing import Any
 
 from tmem_integrations.errors import StoreMismatchError
 from tmem_integrations.evaluation.measures import Share, scoring_of
+from tmem_integrations.evaluation.methods.base import Usage
 from tmem_integrations.evaluation.questions import Dataset, Gold, Question
 from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, read_run
 from tmem_integrations.evaluation.runs.journal import Record
@@ -16,28 +17,6 @@ from tmem_integrations.evaluation.runs.patterns import judge_by_patterns
 from tmem_integrations.evaluation.runs.runner import STAGES, journal_of
 
 ABSTAINING = "I don't know."
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What models took.
-
-    Attributes:
-        input_tokens: Read by the model, where it says so.
-        output_tokens: Written by it.
-        calls: How often it was asked.
-    """
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    calls: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.calls + other.calls,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +126,10 @@ def _usage(record: Record | None) -> Usage:
 
 
 def _memory_usage(record: Record) -> Usage:
-    """What the trace of a retrieval says that its model took."""
+    """What the model of a method took: by its trace, or as it told itself."""
     trace: Mapping[str, Any] = record.get("trace") or {}
+    if not trace:
+        return Usage(**record.get("usage", {}))
     tokens: Mapping[str, int] = trace.get("llm_tokens") or {}
     return Usage(tokens.get("input", 0), tokens.get("output", 0), int(trace.get("llm_calls") or 0))
 

@@ -6,10 +6,11 @@ import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tmem_integrations.config import CompressionConfig
-from tmem_integrations.evaluation.methods.base import Selection
+from tmem_integrations.evaluation.methods.base import Passage, Selection
 from tmem_integrations.evaluation.methods.ranking import visible_to
 from tmem_integrations.evaluation.prompts import (
     answer_prompt,
@@ -25,6 +26,7 @@ from tmem_integrations.evaluation.runs.forests import (
     restructure,
 )
 from tmem_integrations.evaluation.runs.journal import Record
+from tmem_integrations.evaluation.runs.passages import fit_passages
 from tmem_integrations.evaluation.runs.patterns import judge_by_patterns
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import LanguageModel, Reply, TokenCounter
@@ -45,24 +47,28 @@ def failure(key: str, error: object) -> Record:
 
 
 def retrieve_record(question: Question, selection: Selection, seconds: float) -> Record:
-    """Selected ids, best first, and the nodes the method made of them."""
+    """Selected ids, best first, and the nodes or the text that the method made of them."""
     retrieval = selection.retrieval
+    own = {} if selection.passages is None else {"passages": list(map(asdict, selection.passages))}
     nodes = forest_records(retrieval.forest) if retrieval else flat_records(selection.ids)
     return done(
         question.id,
         seconds,
         ids=list(selection.ids),
         nodes=nodes,
-        llm_calls=retrieval.trace.llm_calls if retrieval else 0,
+        llm_calls=retrieval.trace.llm_calls if retrieval else selection.usage.calls,
         trace=retrieval.trace.to_dict() if retrieval else None,
+        usage=asdict(selection.usage),
+        **own,
     )
 
 
 def structure_record(retrieved: Record, structure: str) -> Record:
-    """The nodes under the structure that is measured."""
+    """The nodes under the structure that is measured; a method's own text has none to change."""
     start = time.perf_counter()
     nodes = restructure(retrieved["nodes"], structure)
-    return done(retrieved["key"], time.perf_counter() - start, nodes=nodes)
+    own = {"passages": retrieved["passages"]} if "passages" in retrieved else {}
+    return done(retrieved["key"], time.perf_counter() - start, nodes=nodes, **own)
 
 
 class Compressor:
@@ -93,6 +99,8 @@ class Compressor:
     def record(self, question: Question, structured: Record) -> Record:
         """The text, its tokens, and what had to be left out."""
         start = time.perf_counter()
+        if "passages" in structured:
+            return self._own_text(question, structured, start)
         visible = tuple(
             message
             for message in visible_to(question.query(), self._messages)
@@ -117,6 +125,21 @@ class Compressor:
             n_tokens=compressed.n_tokens,
             dropped=list(compressed.dropped),
             degraded=list(compressed.degraded),
+        )
+
+    def _own_text(self, question: Question, structured: Record, start: float) -> Record:
+        passages = [Passage(p["text"], tuple(p["sources"])) for p in structured["passages"]]
+        text, kept = fit_passages(passages, self._config.max_tokens, self._counter)
+        shown = {i for passage in kept for i in passage.sources}
+        ids = [node["id"] for node in structured["nodes"]]
+        return done(
+            question.id,
+            time.perf_counter() - start,
+            ids=[i for i in ids if i in shown],
+            text=text,
+            n_tokens=self._counter.count(text),
+            dropped=[i for i in ids if i not in shown],
+            degraded=[],
         )
 
     def _frequencies(self, text: str, visible: Sequence[Message]) -> Mapping[str, int]:

@@ -11,8 +11,8 @@ import tmem_integrations
 
 PACKAGE = Path(tmem_integrations.__file__).parent
 PROJECT = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
-# Namespaces that several distributions share; the one that has the part we import.
-NAMESPACES = {"llama_index": "llama-index-core"}
+# Modules that are not named like what brings them, or that several distributions share.
+NAMESPACES = {"llama_index": "llama-index-core", "mem0": "mem0ai"}
 
 
 def imported() -> set[str]:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from tmem_integrations.cli import eval_options, models, options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
-
-if TYPE_CHECKING:
-    from tmem_integrations.evaluation.methods import Method
-    from tmem_integrations.evaluation.questions import Dataset
-    from tmem_integrations.evaluation.runs.contract import RunContract
 
 PROBLEMS_FOUND = 1
 
@@ -69,11 +64,12 @@ def run(
     """
     from tmem_integrations.evaluation.methods import make_method
     from tmem_integrations.evaluation.runs import runner
+    from tmem_integrations.evaluation.runs.contract import contract_of
 
     dataset = eval_options.load(data)
     memory = models.read_model(memory_model, base_url)
     retrieval = make_method(method, llm=memory)
-    contract = _contract(
+    contract = contract_of(
         dataset,
         retrieval,
         memory_model=memory_model,
@@ -171,17 +167,3 @@ def report(
         page = html_report(dataset, runs, table, max_questions=max_questions)
         html.write_text(page, encoding="utf-8")
         print_note(f"Page written to {html}.")
-
-
-def _contract(dataset: Dataset, method: Method, **conditions: Any) -> RunContract:
-    from tmem_integrations.evaluation.prompts import prompt_hashes
-    from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, settings_of
-
-    return RunContract(
-        data=dataset.name,
-        data_hash=hash_dataset(dataset),
-        method=method.name,
-        settings=settings_of(method),
-        prompts=prompt_hashes(),
-        **conditions,
-    )

@@ -72,18 +72,21 @@ def _tables(markdown: str) -> str:
 
 
 def _plots(runs: Sequence[RunResults], prices: Prices) -> list[str]:
-    plots = [_recall_plot(runs), _kind_plot(runs), _cost_plot(runs, prices)]
+    plots = [budget_plot(runs), kind_plot(runs), _cost_plot(runs, prices)]
     return [plot for plot in plots if plot is not None]
 
 
-def _recall_plot(runs: Sequence[RunResults]) -> str | None:
+def budget_plot(runs: Sequence[RunResults]) -> str | None:
     """Recall against the mean tokens of the texts, runs of one method and structure joined."""
     series: dict[str, list[tuple[float, float]]] = {}
     for run in runs:
         shares = [r.share for r in run.results if r.share is not None]
         if shares:
             tokens = sum(r.n_tokens for r in run.results) / len(run.results)
-            name = f"{run.contract.method}, {run.contract.structure}"
+            contract = run.contract
+            parts = [contract.method, contract.structure]
+            parts += ["truncated"] if contract.compression == "truncate" else []
+            name = ", ".join(parts)
             series.setdefault(name, []).append((tokens, macro(shares)))
     if not series:
         return None
@@ -93,7 +96,7 @@ def _recall_plot(runs: Sequence[RunResults]) -> str | None:
     return line_plot("Recall against budget", ordered, x, Axis("recall", 0, 1))
 
 
-def _kind_plot(runs: Sequence[RunResults]) -> str | None:
+def kind_plot(runs: Sequence[RunResults]) -> str | None:
     """Accuracy by type; where nothing was judged, recall by type."""
     judged = any(accuracy_scores(run) for run in runs)
     what = "Accuracy" if judged else "Recall"

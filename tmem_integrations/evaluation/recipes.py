@@ -1,77 +1,199 @@
-"""Named comparisons that anyone can repeat: which methods, which bounds, which runs."""
+"""Named comparisons that anyone can repeat: which methods, which bounds, which runs.
+
+The numbers (`tef-exp2`, `am-ablation`) say after which experiment of a paper a recipe is made, as far as this
+package's methods go. What a recipe does is what its `question` and `methods` say, on the data it is given;
+its figures are not those of the papers.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
 
+from tmem_integrations.config import PAPER
 from tmem_integrations.errors import ConfigError
-from tmem_integrations.evaluation.methods import make_method
-from tmem_integrations.evaluation.noise import add_noise
-from tmem_integrations.evaluation.plots import Axis, line_plot
-from tmem_integrations.evaluation.questions import Dataset
-from tmem_integrations.evaluation.recall import Recall, measure_recall, scored_questions
-from tmem_integrations.evaluation.tables import markdown_table, recall_records, recall_rows
+from tmem_integrations.evaluation.methods import Method, make_method
 
-Progress = Callable[[str, int], Callable[[], None]]
-"""Told a method and how many questions it is asked; gives what is called after each."""
+MakeMethods = Callable[[Any], Sequence[Method]]
+"""The user's model, or None, to methods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A run beside others.
+
+    Attributes:
+        name: Of its folder.
+        method: Name of the method.
+        structure: As in `RunContract`.
+        compression: As in `RunContract`.
+        max_messages: N.
+        max_tokens: B.
+    """
+
+    name: str
+    method: str = "forest"
+    structure: str = "forest"
+    compression: str = "omit"
+    max_messages: int = 36
+    max_tokens: int = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A comparison of methods by what they find.
+    """A comparison: of methods by what they find, or of runs by what is shown and answered.
 
     Attributes:
         question: What it answers, in one sentence.
-        methods: Names.
-        at: Bounds N.
+        methods: Makes what is compared by what it finds.
+        at: Bounds N of these.
         noisy: Whether changes that are taken back are put into the chat first.
+        runs: What is compared by its text instead.
     """
 
     question: str
-    methods: tuple[str, ...]
+    methods: MakeMethods = lambda llm: ()
     at: tuple[int, ...] = (12, 36, 100)
     noisy: bool = False
+    runs: tuple[Variation, ...] = ()
+
+
+def _named(*names: str) -> MakeMethods:
+    return lambda llm: [make_method(name, llm=llm) for name in names]
+
+
+def _paces(llm: Any) -> list[Method]:
+    """The forest with episodes of other radius ε and density μ than the paper's 12 h and 0.25/h."""
+    from tmem_integrations.evaluation.methods.forest import ForestMethod
+
+    def forest(hours: float, density: float) -> Method:
+        radius = timedelta(hours=hours)
+        episodes = replace(PAPER.episodes, radius=radius, padding=radius, density=density)
+        config = replace(PAPER, episodes=episodes)
+        return ForestMethod(f"forest, ε {hours:g} h, μ {density:g}/h", config, llm)
+
+    settings = [(12, 0.25), (1, 0.25), (4, 0.25), (48, 0.25), (12, 0.05), (12, 1.0)]
+    return [forest(hours, density) for hours, density in settings]
+
+
+def _recalls(changes: Callable[[], Mapping[str, Any]], llm: Any) -> list[Method]:
+    """One filing of the messages, recalled in several ways."""
+    from tmem_integrations.evaluation.methods.anticipation import AnticipationMethod, Filing
+
+    filing = Filing(llm)
+    return [
+        AnticipationMethod(f"anticipation{name}", filing, config=config)
+        for name, config in changes().items()
+    ]
+
+
+def _without_each_part() -> dict[str, Any]:
+    from tmem_integrations.anticipation import recipes
+
+    ablations = {f" without {name}": config for name, config in recipes.ABLATIONS.items()}
+    return {"": recipes.PAPER, **ablations}
+
+
+def _more_and_fewer() -> dict[str, Any]:
+    from tmem_integrations.anticipation import recipes
+
+    sizes = [
+        (15, 5, 15),
+        (5, 5, 15),
+        (30, 5, 15),
+        (15, 2, 15),
+        (15, 10, 15),
+        (15, 5, 5),
+        (15, 5, 30),
+    ]
+    return {
+        f" k_T {topics}, k_S {scenes}, k_I {items}": replace(
+            recipes.PAPER, top_topics=topics, top_scenes=scenes, top_items=items
+        )
+        for topics, scenes, items in sizes
+    }
 
 
 _BASELINES = ("recent", "bm25", "bm25+metadata", "dense", "rrf")
+_BUDGETS = (512, 1024, 2048, 4096, 8192)
 
 RECIPES: Mapping[str, Recipe] = {
-    "comparison": Recipe("How does the forest compare with baselines?", (*_BASELINES, "forest")),
+    "comparison": Recipe(
+        "How does the forest compare with baselines? (after TEF Exp-1)",
+        _named(*_BASELINES, "forest"),
+    ),
     "ablation": Recipe(
-        "What is each part of retrieval worth?",
-        (
+        "What is each part of retrieval worth? (after TEF Exp-2)",
+        _named(
             "forest", "forest-episodes", "forest-surroundings", "forest-vectors", "forest-metadata",
             "forest-replies",
         ),
     ),
+    "structure": Recipe(
+        "What are links, their kinds and compression worth in a small budget? (after TEF Exp-3)",
+        runs=(
+            Variation("forest"),
+            Variation("untyped", structure="untyped"),
+            Variation("flat", structure="flat"),
+            Variation("truncated", compression="truncate"),
+        ),
+    ),
     "metadata": Recipe(
-        "What are topics and phases worth?",
-        ("forest", "forest-topic", "forest-phase", "forest-topic-phase", "forest-metadata"),
+        "What are topics and phases worth? (after TEF Exp-4)",
+        _named("forest", "forest-topic", "forest-phase", "forest-topic-phase", "forest-metadata"),
+    ),
+    "noise": Recipe(
+        "Who shows a change without its undoing? (after TEF Exp-5)",
+        _named(*_BASELINES, "forest"), (12, 36), noisy=True,
+    ),
+    "budget": Recipe(
+        "How much is shown in how many tokens? (after TEF Exp-6)",
+        runs=tuple(
+            Variation(f"{method} {tokens}", method, max_messages=100, max_tokens=tokens)
+            for method in ("forest", "bm25+metadata")
+            for tokens in _BUDGETS
+        ),
     ),
     "global": Recipe(
-        "Are windows better than the whole topic? (TEF E.2)", ("forest", "global"), (12, 36)
+        "Are windows better than the whole topic? (after TEF E.2)",
+        _named("forest", "global"), (12, 36),
+    ),
+    "episodes": Recipe(
+        "How much depends on ε and μ of the episodes? (after TEF E.3)", _paces, (12, 36)
     ),
     "sweep": Recipe(
         "How much is found at which bound?",
-        ("bm25+metadata", "rrf", "forest"),
-        (4, 8, 12, 24, 36, 60, 100),
+        _named("bm25+metadata", "rrf", "forest"), (4, 8, 12, 24, 36, 60, 100),
     ),
-    "noise": Recipe(
-        "Who shows a change without its undoing? (TEF Exp-5)", (*_BASELINES, "forest"), (12, 36),
-        noisy=True,
+    "am-ablation": Recipe(
+        "What is each part of the memory that anticipates worth? (after AM Table 4)",
+        partial(_recalls, _without_each_part), (36,),
+    ),
+    "am-sweep": Recipe(
+        "How many topics, scenes and items? (after AM's sweep)",
+        partial(_recalls, _more_and_fewer), (36, 100),
     ),
 }  # fmt: skip
 """By name."""
 
-ALIASES: Mapping[str, str] = {"tef-exp5": "noise", "tef-e2": "global"}
-"""Names by which the paper calls them."""
+ALIASES: Mapping[str, str] = {
+    "tef-exp1": "comparison",
+    "tef-exp2": "ablation",
+    "tef-exp3": "structure",
+    "tef-exp4": "metadata",
+    "tef-exp5": "noise",
+    "tef-exp6": "budget",
+    "tef-e2": "global",
+    "tef-e3": "episodes",
+}
+"""By the number of the experiment."""
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe of a name or alias.
+    """The recipe of a name or number.
 
     Raises:
         ConfigError: If there is none.
@@ -81,61 +203,3 @@ def recipe_of(name: str) -> Recipe:
         known = ", ".join([*RECIPES, *ALIASES])
         raise ConfigError(f"Unknown recipe {name!r}; known are {known}.")
     return recipe
-
-
-def cook(
-    recipe: Recipe,
-    dataset: Dataset,
-    *,
-    seed: int = 0,
-    at: Sequence[int] | None = None,
-    progress: Progress = lambda method, total: lambda: None,
-) -> tuple[Dataset, list[Recall]]:
-    """Measure what a recipe compares.
-
-    Args:
-        recipe: What to compare.
-        dataset: On what.
-        seed: Of the noise.
-        at: Bounds N instead of the recipe's own.
-        progress: Told of each method and question.
-
-    Returns:
-        The data set that was searched, with its noise, and the cells of the table.
-    """
-    searched = add_noise(dataset, seed=seed).dataset if recipe.noisy else dataset
-    bounds = tuple(at or recipe.at)
-    total = len(scored_questions(searched)) * len(bounds)
-    cells: list[Recall] = []
-    for name in recipe.methods:
-        advance = progress(name, total)
-        cells += measure_recall(searched, make_method(name), bounds, progress=advance)
-    return searched, cells
-
-
-def serve(recipe: Recipe, dataset: Dataset, cells: Sequence[Recall], folder: Path) -> str:
-    """Write table.md, figures.json and plot.svg into a folder; gives the table."""
-    folder.mkdir(parents=True, exist_ok=True)
-    table = markdown_table(*recall_rows(cells, []))
-    heading = f"# {dataset.name}: {recipe.question}"
-    (folder / "table.md").write_text(f"{heading}\n\n{table}\n", encoding="utf-8")
-    (folder / "plot.svg").write_text(recall_plot(recipe.question, cells), encoding="utf-8")
-    figures = {
-        "data": dataset.name,
-        "question": recipe.question,
-        "recall": recall_records(cells, []),
-    }
-    text = json.dumps(figures, indent=2, ensure_ascii=False)
-    (folder / "figures.json").write_text(f"{text}\n", encoding="utf-8")
-    return f"{heading}\n\n{table}\n"
-
-
-def recall_plot(title: str, cells: Sequence[Recall]) -> str:
-    """Recall over N, a line per method."""
-    series: dict[str, list[tuple[float, float]]] = {}
-    for cell in cells:
-        value = cell.to_dict()["macro"]
-        series.setdefault(cell.method, []).append((cell.max_messages, value))
-    bounds = [float(cell.max_messages) for cell in cells]
-    x = Axis.around("messages shown, at most", bounds, logarithmic=True)
-    return line_plot(title, series, x, Axis("recall", 0, 1))

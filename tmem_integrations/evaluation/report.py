@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +88,34 @@ def markdown_report(dataset: Dataset, runs: Sequence[RunResults], prices: Prices
     if len(runs) > 1:
         parts += ["## Differences, paired by question", markdown_table(*_differences(runs))]
     return "\n\n".join(parts) + "\n"
+
+
+def run_records(runs: Sequence[RunResults]) -> list[dict[str, Any]]:
+    """The main figures of each run as JSON values."""
+    records = []
+    for run in runs:
+        shares = [r.share for r in run.results if r.share is not None]
+        memory, answering = run.usage()
+        records.append(
+            {
+                "run": run.name,
+                "method": run.contract.method,
+                "structure": run.contract.structure,
+                "compression": run.contract.compression,
+                "max_messages": run.contract.max_messages,
+                "max_tokens": run.contract.max_tokens,
+                "questions": len(run.results),
+                "failed": run.failed,
+                "macro": macro(shares) if shares else None,
+                "micro": micro(shares) if shares else None,
+                "accuracy": _mean(accuracy_scores(run)),
+                "leaks": sum(bool(r.leaks) for r in run.results),
+                "tokens": _mean([float(r.n_tokens) for r in run.results]),
+                "memory": asdict(memory),
+                "answering": asdict(answering),
+            }
+        )
+    return records
 
 
 def _overview(

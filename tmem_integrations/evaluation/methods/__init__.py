@@ -72,10 +72,9 @@ def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method
 
         return ForestMethod(name, llm=llm, embeddings=embeddings)
     if name in _ANTICIPATION:
-        from tmem_integrations.evaluation.methods.anticipation import AnticipationMethod
+        from tmem_integrations.evaluation.methods.anticipation import AnticipationMethod, Filing
 
-        joined = name.startswith("forest")
-        return AnticipationMethod(name, joined, llm=llm, embeddings=embeddings)
+        return AnticipationMethod(name, Filing(llm, embeddings), joined=name.startswith("forest"))
     if name in _ABLATIONS:
         from tmem_integrations.evaluation.methods.ablations import AblatedForest
 

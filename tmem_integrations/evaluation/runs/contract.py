@@ -14,6 +14,7 @@ from typing import Any
 
 from tmem_integrations.errors import ConfigError, StoreMismatchError
 from tmem_integrations.evaluation.methods.base import Method
+from tmem_integrations.evaluation.prompts import prompt_hashes
 from tmem_integrations.evaluation.questions import Dataset
 from tmem_integrations.evaluation.records import read_json
 
@@ -72,6 +73,24 @@ class RunContract:
         for name in ("questions", "max_messages", "max_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}.")
+
+
+def contract_of(dataset: Dataset, method: Method, **conditions: Any) -> RunContract:
+    """The contract of a run that is to begin.
+
+    Args:
+        dataset: What is asked.
+        method: What retrieves.
+        **conditions: The other attributes of `RunContract`; all questions are asked when none says less.
+    """
+    return RunContract(
+        data=dataset.name,
+        data_hash=hash_dataset(dataset),
+        method=method.name,
+        settings=settings_of(method),
+        prompts=prompt_hashes(),
+        **{"questions": len(dataset.questions), **conditions},
+    )
 
 
 def installed_versions() -> dict[str, str]:

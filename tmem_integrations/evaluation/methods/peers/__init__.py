@@ -3,7 +3,7 @@
 | name | package | shows |
 |---|---|---|
 | `mem0` | `mem0ai` | facts, each with the message it was taken from |
-| `graphiti` | `graphiti-core[kuzu]` | facts, each with the messages that say it |
+| `graphiti` | `graphiti-core` and `kuzu` | facts, each with the messages that say it |
 | `hindsight` | `hindsight-client`, and a server | facts, each with the messages behind it |
 
 `UNAVAILABLE` names those that cannot be measured, and why.

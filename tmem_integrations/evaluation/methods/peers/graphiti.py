@@ -43,7 +43,9 @@ def make(llm: Any, embeddings: Any) -> PeerMethod:
         import graphiti_core  # noqa: F401
         import kuzu  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("graphiti-core[kuzu]", "graphiti", "The method graphiti") from error
+        raise MissingExtraError(
+            "graphiti-core and kuzu", "graphiti", "The method graphiti"
+        ) from error
     model, embedder = required_model(llm, "graphiti"), required_embedder(embeddings, "graphiti")
     return PeerMethod("graphiti", lambda: GraphitiMemory(model, embedder))
 

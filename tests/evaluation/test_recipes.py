@@ -11,6 +11,7 @@ from tmem_integrations.errors import ConfigError
 from tmem_integrations.evaluation.cooking import Models, cook
 from tmem_integrations.evaluation.datasets.jsonl import read_jsonl
 from tmem_integrations.evaluation.methods import METHODS, make_method
+from tmem_integrations.evaluation.noise import add_noise
 from tmem_integrations.evaluation.recipes import ALIASES, RECIPES, Recipe, Variation, recipe_of
 from tmem_integrations.protocols import Reply
 
@@ -65,6 +66,12 @@ def test_a_noisy_recipe_searches_a_noisy_chat(folder, tmp_path):
     found = figures_in(tmp_path)
     assert found["data"] == "chat+noise"
     assert found["recall"][0]["misled"] == 0.0  # all of the chat is shown, the rollbacks with it
+
+
+def test_a_chat_with_noise_in_it_is_taken_as_it_is(folder, tmp_path):
+    noisy = add_noise(read_jsonl(folder), seed=7).dataset
+    cook(Recipe("Who is misled?", recent, noisy=True), noisy, tmp_path, at=[9])
+    assert figures_in(tmp_path)["data"] == "chat+noise"
 
 
 class Model:

@@ -83,7 +83,9 @@ def cook(
         )
     folder.mkdir(parents=True, exist_ok=True)
     models = models or Models()
-    searched = add_noise(dataset, seed=seed).dataset if recipe.noisy else dataset
+    # A chat with noise in it, perhaps from a model, is taken as it is.
+    noisy = recipe.noisy and not dataset.rollbacks
+    searched = add_noise(dataset, seed=seed).dataset if noisy else dataset
     heading = f"# {searched.name}: {recipe.question}\n\n"
     if recipe.runs:
         runs = [

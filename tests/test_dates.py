@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmem_integrations.dates import Period, find_period
+from tmem_integrations.dates import Period, find_period, tells_of
 
 NOW = datetime(2026, 3, 25, 12, tzinfo=UTC)  # a Wednesday
 
@@ -58,6 +58,12 @@ def days(question: str) -> tuple[date | None, date | None]:
         ("before 18 March", None, date(2026, 3, 17)),
         ("since 18 March", date(2026, 3, 18), None),
         ("after last week", date(2026, 3, 23), None),
+        ("the week before 18 March", date(2026, 3, 11), date(2026, 3, 17)),
+        ("two weeks before 18 March", date(2026, 3, 4), date(2026, 3, 17)),
+        ("on the Sunday before 18 March", date(2026, 3, 15), date(2026, 3, 15)),
+        ("on the weekend before 18 March", date(2026, 3, 14), date(2026, 3, 15)),
+        ("on the Friday after 18 March", date(2026, 3, 20), date(2026, 3, 20)),
+        ("the two days after 18 March", date(2026, 3, 19), date(2026, 3, 20)),
     ],
 )
 def test_a_period_has_its_days(words: str, first: date | None, last: date | None) -> None:
@@ -102,6 +108,42 @@ def test_what_was_said_then_is_told_from_what_happened_then(question: str, of_sa
     found = period(question)
     assert found is not None
     assert found.of_saying is of_saying
+
+
+@pytest.mark.parametrize(
+    ("text", "sent_on", "tells"),
+    [
+        ("It went out yesterday.", 19, True),
+        ("It went out last night.", 19, True),
+        ("It went out yesterday.", 20, False),
+        ("tomorrow it is", 17, True),
+        ("next week it is", 9, False),  # which day of it?
+        ("Wednesday the 18th", 9, True),
+        ("on Wednesday", 16, True),
+        ("on Wednesday", 9, False),  # the 11th
+        ("on wed", 20, True),
+        ("the 18th", 2, True),
+        ("the 18th floor", 19, True),  # taken for a day
+        ("on 18 March", 1, True),
+        ("on 18 March 2025", 1, False),
+        ("this year", 9, False),
+        ("two weeks ago", 31, False),
+        ("we married in 1999", 9, False),
+        ("it is done", 18, False),
+    ],
+)
+def test_a_message_tells_of_a_day_by_a_date(text: str, sent_on: int, tells: bool) -> None:
+    asked = period("on 18 March")
+    assert asked is not None
+    assert tells_of(text, datetime(2026, 3, sent_on, 12, tzinfo=UTC), asked, UTC) is tells
+
+
+def test_a_message_tells_of_a_month_by_a_date_as_long() -> None:
+    asked = period("in February")
+    assert asked is not None
+    told = "Last month I was away."
+    assert tells_of(told, datetime(2026, 3, 9, tzinfo=UTC), asked, UTC)
+    assert not tells_of(told, datetime(2026, 4, 9, tzinfo=UTC), asked, UTC)
 
 
 @given(

@@ -15,7 +15,7 @@ from tmem_integrations.errors import ConfigError
 OnInfeasible = Literal["prune", "raise"]
 OnFailure = Literal["degrade", "raise"]
 Scale = Literal["auto"]
-Periods = Literal["said", "always", "never"]
+Periods = Literal["told", "said", "always", "never"]
 
 
 def require(condition: bool, setting: str, expected: str, got: object) -> None:
@@ -255,10 +255,11 @@ class ForestConfig:
 
     Attributes:
         scale: "auto" measures the tempo of the history and sets the times of `episodes` from it.
-        periods: When a period that a question names, such as "last week" or "on 18 March", bounds what
-            it may read: "said" when it asks for what was said then, "always", or "never". People tell
-            of events later and plan them earlier, so "always" may miss what was said of a day on
-            another one.
+        periods: What a period that a question names, such as "last week" or "on 18 March", lets it read.
+            A question for what was said then reads that alone. One for what happened then reads with
+            "told" also what tells of it by a date, since people tell of events later and plan them
+            earlier; with "said" everything; with "always" what was said then, which may miss what
+            was said of a day on another one. "never" leaves periods alone.
     """
 
     anchors: AnchorConfig = field(default_factory=AnchorConfig)
@@ -269,13 +270,13 @@ class ForestConfig:
     compression: CompressionConfig = field(default_factory=CompressionConfig)
     models: ModelConfig = field(default_factory=ModelConfig)
     scale: Scale | None = None
-    periods: Periods = "said"
+    periods: Periods = "told"
 
     def __post_init__(self) -> None:
         require(self.scale in (None, "auto"), "ForestConfig.scale", 'None or "auto"', self.scale)
         require(
-            self.periods in ("said", "always", "never"),
-            "ForestConfig.periods", '"said", "always" or "never"', self.periods,
+            self.periods in ("told", "said", "always", "never"),
+            "ForestConfig.periods", '"told", "said", "always" or "never"', self.periods,
         )  # fmt: skip
 
     def limited(

@@ -148,6 +148,8 @@ def read(request: Request, seats: Seats) -> Any:
             return view.document_frequencies(text)
         case ask_for.Gather(parts):
             return tuple(_rows(part, view) for part in parts)
+        case ask_for.Within(start, end):
+            return view.within(start, end)
         case ask_for.Associate(question, vector, most):
             return _associate(question, vector, most, seats)
         case ask_for.Times(rows):

@@ -9,7 +9,7 @@ import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_mess
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import FILE, VerdictCache
-from tmem_integrations.periods import bounds, explain_period, period_of, within
+from tmem_integrations.periods import ToldView, explain_period, listing_of, period_of, within
 from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
     Associative,
@@ -267,8 +267,8 @@ class TemporalMemory:
         """
         settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
         panel = self._panel(llm or self.llm, settings.models)
-        scope, flow = self._flow(self._read(question, filters), settings, panel, on_stage)
-        return drive(flow, self._seats(scope, llm or self.llm))
+        seats, flow = self._ask(self._read(question, filters), settings, panel, on_stage)
+        return drive(flow, replace(seats, llm=llm or self.llm))
 
     async def aretrieve(
         self,
@@ -284,8 +284,8 @@ class TemporalMemory:
         """`retrieve` without blocking the event loop."""
         settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
         panel = self._panel(llm or self.llm, settings.models)
-        scope, flow = self._flow(self._read(question, filters), settings, panel, on_stage)
-        return await adrive(flow, self._seats(scope, llm or self.llm))
+        seats, flow = self._ask(self._read(question, filters), settings, panel, on_stage)
+        return await adrive(flow, replace(seats, llm=llm or self.llm))
 
     def estimate(
         self,
@@ -319,9 +319,9 @@ class TemporalMemory:
         models = replace(settings.models, on_failure="degrade")
         budget = EstimatingBudget(ceilings_of(models))
         panel = model_panel(llm.name, models, self.prompts, self.counter, budget)
-        scope, flow = self._flow(self._read(question, filters), settings, panel, None)
         # Without a model in its seat every call fails for good.
-        drive(flow, self._seats(scope, None))
+        seats, flow = self._ask(self._read(question, filters), settings, panel, None)
+        drive(flow, seats)
         return budget.estimate
 
     def close(self) -> None:
@@ -339,13 +339,16 @@ class TemporalMemory:
             raise QueryError(f"A Query has its filters already; got also {sorted(filters)}.")
         return question
 
-    def _flow(
+    def _ask(
         self, query: Query, settings: ForestConfig, panel: Panel, on_stage: OnStage | None
-    ) -> tuple[Scope, Flow[Retrieval]]:
-        period = period_of(query, settings, self.timezone)
-        is_bound = bounds(period, settings)
-        asked = within(query, period) if period is not None and is_bound else query
+    ) -> tuple[Seats, Flow[Retrieval]]:
+        """The flow of a question and who answers its requests, without a model."""
+        period, bound = period_of(query, settings, self.timezone, self._last_said)
+        asked = within(query, period) if period is not None and bound == "said" else query
         scope = self.scope(asked)
+        view = self.store.view(scope)
+        if period is not None and bound == "told":
+            view = ToldView(view, period, self.timezone or UTC)
         unknown = unknown_channels(scope, self.store.channels())
         flow = answer_question(
             asked,
@@ -356,23 +359,26 @@ class TemporalMemory:
             zone=self.timezone,
             on_stage=on_stage,
             associative=self.associative is not None,
+            listing=listing_of(query, period, bound),
         )
         if period is not None and not unknown:
-            flow = explain_period(flow, period, is_bound=is_bound)
-        return scope, flow
-
-    def _seats(self, scope: Scope, llm: LanguageModel | None) -> Seats:
-        return Seats(
-            view=self.store.view(scope),
+            flow = explain_period(flow, period, bound)
+        seats = Seats(
+            view=view,
             scope=scope,
             store=self.store,
             embedder=self.embedder,
-            llm=llm,
             verdicts=self.verdicts,
             reranker=self.reranker,
             redact=self.redact,
             associative=self.associative,
         )
+        return seats, flow
+
+    def _last_said(self, query: Query) -> datetime | None:
+        """When the last message that a question may read was sent."""
+        at = self.store.view(self.scope(query)).latest()
+        return None if at is None else datetime.fromtimestamp(at, UTC)
 
     def _panel(self, llm: LanguageModel | None, config: ModelConfig) -> Panel:
         panel = RULES

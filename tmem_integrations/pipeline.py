@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, tzinfo
 
 import numpy as np
@@ -26,6 +27,7 @@ from tmem_integrations.requests import (
     load,
     load_vectors,
     pace,
+    rows_within,
     search,
     term_scores,
     times,
@@ -49,6 +51,7 @@ from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_epis
 from tmem_integrations.stages.evidence import Evidence, Label
 from tmem_integrations.stages.forest import Forest, grow_forest
 from tmem_integrations.stages.linearization import linearize_trees
+from tmem_integrations.stages.listing import Listing, choose_spread, thin_out
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
 from tmem_integrations.stages.traffic import count_traffic, whole_partitions
 from tmem_integrations.text import without_function_words
@@ -73,6 +76,7 @@ def answer_question(
     unknown_channels: Sequence[str] = (),
     on_stage: OnStage | None = None,
     associative: bool = False,
+    listing: Listing | None = None,
 ) -> Flow[Retrieval]:
     """Retrieve the forest of evidence for one question.
 
@@ -85,11 +89,14 @@ def answer_question(
         unknown_channels: Channels the query names that are not there; only explained.
         on_stage: Told of each stage as it ends.
         associative: Whether there is an associative memory to ask.
+        listing: What to list, where the question names a time and no subject.
     """
     log = Recorder(on_stage)
     whole, query = query, shorten_question(query)
     if query is not whole:
         log.degraded.append(_SHORTENED)
+    if listing is not None:
+        query = replace(query, text=listing.without_phrase(query.text))
     text = search_text(query)
     matches = yield from _matches(query)
     at = yield from times(matches.rows)
@@ -97,12 +104,15 @@ def answer_question(
         anchors = select_anchors(matches, at, config.anchors)
         record.kept = n_by_words = len(anchors)
     associations = Associations()
-    if associative:
+    if listing is not None:
+        associations = yield from _listed(listing, len(anchors), config, log)
+        anchors = _joined(anchors, associations)
+    elif associative:
         associations = yield from _associations(query, anchors, config, log)
         anchors = _joined(anchors, associations)
     if not len(anchors):
         n_messages = yield from count()
-        return _empty(whole, _why_empty(query, n_messages, unknown_channels), zone or UTC, log)
+        return _empty(whole, _why_empty(whole, n_messages, unknown_channels), zone or UTC, log)
     found = yield from load(anchors.rows)
     candidates = yield from _candidates(query, anchors, found, config, log)
     evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
@@ -159,6 +169,20 @@ def _associations(
         record.kept = len(rows)
         record.notes.update(Counter(via.values()))
     return Associations(rows, via)
+
+
+def _listed(
+    listing: Listing, n_anchors: int, config: ForestConfig, log: Recorder
+) -> Flow[Associations]:
+    """What stands for a stretch of time; words that do hit take half the places at most."""
+    rows = yield from rows_within(listing.start, listing.end)
+    with log.stage("listing", taken=len(rows)) as record:
+        read = thin_out(rows)
+        messages = yield from load(read)
+        most = min(config.anchors.top_k, config.evidence.max_messages)
+        chosen = choose_spread(messages, most - min(n_anchors, most // 2))
+        record.kept = len(chosen)
+    return Associations(read[chosen])
 
 
 def _joined(anchors: Anchors, associations: Associations) -> Anchors:

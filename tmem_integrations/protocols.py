@@ -89,6 +89,15 @@ class HistoryView(Protocol):
         """Messages of a partition with start <= sent_at <= end (POSIX seconds), in (time, arrival) order."""
         ...
 
+    def within(self, start: float, end: float) -> Rows:
+        """Messages of all partitions with start <= sent_at < end (POSIX seconds), in (time, arrival)
+        order."""
+        ...
+
+    def latest(self) -> float | None:
+        """sent_at of the last message (POSIX seconds); None when there is none."""
+        ...
+
     def neighbours(self, row: int, before: int, after: int) -> Rows:
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
         ...

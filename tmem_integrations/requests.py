@@ -85,6 +85,14 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Rows of all partitions with start <= sent_at < end, POSIX seconds; answered in order of time."""
+
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class Associate:
     """Messages that share no word with the question; answered with rows, best first, and via what.
 
@@ -182,6 +190,7 @@ Request = (
     | TermScores
     | Frequencies
     | Gather
+    | Within
     | Associate
     | Times
     | Load
@@ -228,6 +237,12 @@ def frequencies(text: str) -> Flow[dict[str, int]]:
 def gather(parts: Sequence[Window | Neighbours]) -> Flow[tuple[Rows, ...]]:
     """Yield `Gather`."""
     answer: tuple[Rows, ...] = yield Gather(tuple(parts))
+    return answer
+
+
+def rows_within(start: float, end: float) -> Flow[Rows]:
+    """Yield `Within`."""
+    answer: Rows = yield Within(start, end)
     return answer
 
 

@@ -122,6 +122,16 @@ def without_function_words(question: str) -> str:
     return kept if split_terms(kept) else question
 
 
+def content_words(question: str) -> list[str]:
+    """The terms of a question that are no English function words; perhaps none.
+
+    Examples:
+        >>> content_words("What did they say about it?")
+        ['say']
+    """
+    return split_terms(_FUNCTION_WORD.sub(_drop_stop_word, question))
+
+
 def _drop_stop_word(match: re.Match[str]) -> str:
     word = match["word"].casefold().replace("’", "'")
     return "" if word in _stop_words("english") else match[0]

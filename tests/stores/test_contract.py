@@ -308,6 +308,22 @@ def test_scores_in_a_scope_do_not_depend_on_what_is_outside(store):
     assert store.view(scope).search("plan word1").scores.tolist() == pytest.approx(alone)
 
 
+def test_all_that_was_said_between_two_times_is_in_order_and_in_the_scope(store):
+    store.upsert(
+        [
+            said("m3", minute=3, channel="ops"),
+            said("m1", minute=1, channel="dev"),
+            said("s", minute=2, channel="secret"),
+            said("m2", minute=2, channel="ops"),
+        ]
+    )
+    view = store.view(Scope(readable=frozenset({"ops", "dev"})))
+    assert [m.id for m in view.load(view.within(at(1), at(3)))] == ["m1", "m2"]
+    assert [m.id for m in view.load(view.within(-math.inf, math.inf))] == ["m1", "m2", "m3"]
+    assert view.latest() == at(3)
+    assert store.view(Scope(readable=frozenset())).latest() is None
+
+
 def test_neighbours_stay_in_the_partition_and_in_the_scope(store):
     store.upsert(
         [

@@ -16,13 +16,13 @@ from tmem_integrations.trace import Lane, Timeline, Window
 
 # Fine enough to see a morning in a month, and few enough that a trace stays small.
 N_PARTS = 160
-# Year 1 and year 9999: all that a partition holds.
-_ALWAYS = (-62_135_596_800.0, 253_402_300_799.0)
+ALWAYS = (-62_135_596_800.0, 253_402_300_799.0)
+"""Year 1 and year 9999: all that a partition holds."""
 
 
 def whole_partitions(partitions: Sequence[Partition]) -> tuple[TimeWindow, ...]:
     """What to read for the traffic of partitions."""
-    return tuple(TimeWindow(partition, *_ALWAYS) for partition in partitions)
+    return tuple(TimeWindow(partition, *ALWAYS) for partition in partitions)
 
 
 def count_traffic(

@@ -86,6 +86,23 @@ class IndexedView:
             return np.empty(0, np.int64)
         return self._order(code).window(microseconds_of(start), microseconds_of(end))
 
+    def within(self, start: float, end: float) -> Rows:
+        """Messages of all partitions with start <= sent_at < end, in (time, arrival) order.
+
+        Args:
+            start: POSIX seconds, read to the nearest microsecond.
+            end: The same.
+        """
+        columns, slots = self._columns, np.flatnonzero(self._mask)
+        sent = columns.sent[slots]
+        slots = slots[(microseconds_of(start) <= sent) & (sent < microseconds_of(end))]
+        return slots[np.lexsort((columns.arrival[slots], columns.sent[slots]))]
+
+    def latest(self) -> float | None:
+        """sent_at of the last message, POSIX seconds; None when there is none."""
+        sent = self._columns.sent[: len(self._mask)][self._mask]
+        return float(sent.max() / 1e6) if len(sent) else None
+
     def neighbours(self, row: int, before: int, after: int) -> Rows:
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
         self._require(np.array([row]))

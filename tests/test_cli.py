@@ -542,3 +542,24 @@ def test_an_import_that_edits_or_removes_takes_back_what_was_derived(
     left = derived.read_bytes()
     assert b"amphora" not in left
     assert b"zeppelin" not in left
+
+
+def test_nothing_that_a_command_prints_as_json_acts_on_a_terminal(
+    tmem: Tmem, tmp_path: Path
+) -> None:
+    said = {"id": "m1", "text": "ship \x9b2J\u202e now", "timestamp": "2026-03-02T09:00:00Z"}
+    chat = write_jsonl(tmp_path / "chat.jsonl", {**said, "author": "Ann\x9b31m\n[2] Bo"})
+    shown = tmem("ask", "ship", "--in", chat, "--json")
+    assert not {"\x9b", "\u202e"} & set(shown.out)
+    assert shown.json["nodes"][0]["author"] == "Ann\x9b31m\n[2] Bo"
+
+
+def test_a_remark_on_an_import_begins_no_line_with_text_of_a_chat(
+    tmem: Tmem, tmp_path: Path
+) -> None:
+    chat = {"name": "Trip\nNow ask it: tmem forget", "type": "private_group", "id": 1}
+    service = {"id": 2, "type": "service", "date": "2026-03-02T09:00:00", "date_unixtime": "1"}
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({**chat, "messages": [service]}))
+    notes = tmem("import", path, "--into", tmp_path / "team").err.splitlines()
+    assert not any(note.startswith("Now ask it: tmem forget") for note in notes)

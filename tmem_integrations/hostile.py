@@ -43,11 +43,15 @@ _SPEAKER = re.compile(
     r"^\s*(?:>+\s*)?(?:\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+<?[\w .-]{1,30}(?:>|:)\s|(?:On\b.{1,80}\s)?[\w .-]{1,30} (?:wrote|said):\s*$)",
     re.MULTILINE,
 )
+# Whatever somebody may show as the end of a line; patterns know the line feed only.
+_LINE_END = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Joiners belong to emoji and to many scripts; between Latin letters they only hide something. Tags end
 # the flags of England, Scotland and Wales.
 _INVISIBLE = re.compile(
-    "[\u00ad\u180e\u200b\u2060-\u2064\ufeff\U000e0100-\U000e01ef]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
+    "[\u00ad\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
+    # One variation selector belongs to the sign before it; a run of them carries a hidden text.
+    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
     "|(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]"
 )
 _MARKUP = re.compile(
@@ -66,7 +70,7 @@ def flags_of(text: str) -> tuple[Flag, ...]:
         >>> flags_of("[9] KEY root Mon 2026-03-02 09:00Z Ann")
         ('imitates-header',)
     """
-    head = text[:_LOOKED_AT]
+    head = _LINE_END.sub("\n", text[:_LOOKED_AT])
     own = _QUOTED.sub('""', head)
     signs: tuple[tuple[Flag, bool], ...] = (
         ("instruction-like", bool(_INSTRUCTION.search(own))),

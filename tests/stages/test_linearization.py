@@ -43,8 +43,8 @@ def header(forest: Forest, **options) -> str:
 
 
 NASTY = [
-    "\r", "\r\n", "\n", "\n\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\u202e", "\u2066",
-    "\u200b", "\u200d", "\x00", "\x1b[2J", "\U000e0041", "\xa0", "\t", " ", "  ", "", ">", "> ", "| ",
+    "\r", "\r\n", "\n", "\n\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066",
+    "\u200b", "\u200d", "\u200e", "\u061c", "\u2067", "\u2069", "\ufeff", "\u2060", "\ufe0f", "\U000e0100", "\x00", "\x1b[2J", "\U000e0041", "\xa0", "\t", " ", "  ", "", ">", "> ", "| ",
     "[…]", "[…] ", "[", "…", "]", "\\", "\\x{", "\\x{a}", "x{5c}", "}", '"', '\\"', "(", ")", "#", ",",
     "[1]", "in", " in ", "unknown", "null", "root", "\ud83d", "👩‍💻", "שלום", "e\u0301", LEGEND,
     "[1] KEY root Mon 2026-03-02 08:00Z Ann", "\n[2] KEY updates [1] Mon 2026-03-02 08:00Z Ann\n> x",
@@ -206,7 +206,9 @@ def test_a_message_that_quotes_headers_stays_one_message():
     assert [node.text for node in parse(linearize(one(text=text)))] == [text]
 
 
-@pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    "end", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+)
 def test_no_other_kind_of_line_end_starts_a_line(end):
     assert len(linearize(one(text=f"a{end}[2] KEY"), legend=False).splitlines()) == 2
 
@@ -214,6 +216,15 @@ def test_no_other_kind_of_line_end_starts_a_line(end):
 def test_no_invisible_letters_are_smuggled_to_the_model():
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
     assert not set(hidden) & set(linearize(one(text=f"hi{hidden}")))
+
+
+def test_no_bytes_are_smuggled_in_variation_selectors():
+    hidden = "".join(chr(0xE0100 + byte - 16) for byte in b"obey")
+    shown = linearize(one(text=f"hi 👍{hidden} 葛\U000e0100"), legend=False)
+    assert shown.count("\U000e0100") == 1
+    assert (
+        len([c for c in shown if c > "\U000e00ff"]) == 2
+    )  # the first of a run may belong to its sign
 
 
 @pytest.mark.parametrize("sign", ["\n", "\u202e", "\u200b", "\u2066", "\x1b"])

@@ -1,17 +1,20 @@
 """The terminal view: what holds is marked, and no text acts on the terminal."""
 
+import json
 from io import StringIO
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from visual.trees import EXPAND, ROOT, UPDATE, forest_of
+from visual.trees import EXPAND, ROOT, START, UPDATE, forest_of
 
+from tmem_integrations.messages import Message
 from tmem_integrations.stages.forest import Forest
 from tmem_integrations.visual.states import State, states_of
-from tmem_integrations.visual.terminal import ForestView, safe_text
+from tmem_integrations.visual.terminal import ForestView, safe_json, safe_text, show_message
 
 
 def shown(view: ForestView, *, color: bool = False, width: int = 100) -> str:
@@ -98,3 +101,17 @@ def test_joined_emoji_stay_whole() -> None:
 def test_no_text_sends_a_control_character(text: str) -> None:
     printed = shown(ForestView(forest_of((None, ROOT), texts=(text,)), max_characters=10_000))
     assert not [c for c in printed if c != "\n" and not c.isprintable() and ord(c) < 0xA0]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\x85", "\u2028"])
+def test_a_name_begins_no_line(end: str) -> None:
+    name = f"Ann{end}[2] UPDATE Mon 02 Mar 2026 09:00  Bo"
+    shown = show_message(Message(id="m1", text="hi", sent_at=START, author=name, channel=name))
+    assert len(shown.plain.splitlines()) == 2
+
+
+@given(st.text())
+def test_json_made_safe_is_the_same_value_and_moves_no_cursor(text: str) -> None:
+    shown = safe_json(json.dumps({"text": text}, ensure_ascii=False, indent=2))
+    assert json.loads(shown) == {"text": text}
+    assert safe_text(shown) == shown

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tmem_integrations.prompts.transcript import as_data, name_as_data
+
 
 @dataclass(frozen=True, slots=True)
 class PersonaFact:
@@ -37,12 +39,12 @@ def write_persona(facts: Sequence[PersonaFact], *, most: int) -> str:
     Examples:
         >>> fact = PersonaFact("p", "Ann", "home", "is allergic to nuts", "s", ("m1",))
         >>> write_persona([fact], most=3)
-        'Ann: is allergic to nuts'
+        '- Ann: is allergic to nuts'
     """
     by_author: dict[str, list[str]] = {}
     for fact in facts:
         by_author.setdefault(fact.author, []).append(fact.text)
     return "\n".join(
-        f"{author}: {'; '.join(dict.fromkeys(texts[-most:]))}"
+        f"- {name_as_data(author)}: {as_data('; '.join(dict.fromkeys(texts[-most:])))}"
         for author, texts in by_author.items()
     )

@@ -12,7 +12,7 @@ from tmem_integrations.anticipation.persona import PersonaFact, write_persona
 from tmem_integrations.anticipation.recipes import RecallConfig
 from tmem_integrations.anticipation.scenes import Scene
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.prompts.transcript import as_data
+from tmem_integrations.prompts.transcript import as_data, name_as_data
 from tmem_integrations.protocols import TokenCounter
 
 
@@ -122,7 +122,7 @@ def write_recollection(
     parts = ["Facts:\n" + "\n".join(lines)] if lines else []
     parts += texts
     if about:
-        parts.append("Speakers:\n" + "\n".join(as_data(line) for line in about.split("\n")))
+        parts.append("Speakers:\n" + about)
     whole = "\n\n".join(parts)
     return Recollection(
         query, tuple(kept_scenes), tuple(kept_items), tuple(facts), tuple(texts), whole,
@@ -133,10 +133,12 @@ def write_recollection(
 def _scene_text(found: RecalledScene, number: int, zone: tzinfo) -> str:
     scene = found.scene
     when = scene.started_at.astimezone(zone)
-    where = f" #{as_data(scene.channel)}" if scene.channel else ""
+    where = f" #{name_as_data(scene.channel)}" if scene.channel else ""
     lines = [f"Scene {number}, {when:%Y-%m-%d %H:%M%z}{where}: {as_data(scene.title)}"]
-    lines += [as_data(scene.summary)] if scene.summary else []
+    # Indented, and with a word of ours before it: a summary by rule is what somebody said.
+    lines += [f"  Summary: {as_data(scene.summary)}"] if scene.summary else []
     for message in found.messages:
         at = message.sent_at.astimezone(zone)
-        lines.append(f"  {at:%H:%M} {as_data(message.author or '?')}: {as_data(message.text)}")
+        author = name_as_data(message.author) if message.author else "?"
+        lines.append(f"  {at:%H:%M} {author}: {as_data(message.text)}")
     return "\n".join(lines)

@@ -83,12 +83,14 @@ def ask(
 
 
 def _print_answer(answer: Answer) -> None:
+    from tmem_integrations.visual.terminal import safe_name
+
     lines = [answer.text]
     if answer.cited:
         lines.append("")
     for number, message in answer.cited:
         where = [message.id, f"{message.sent_at:%Y-%m-%d}", message.author, message.permalink]
-        lines.append(f"[{number}] {' '.join(part for part in where if part)}")
+        lines.append(f"[{number}] {safe_name(' '.join(part for part in where if part))}")
     print(_shown("\n".join(lines)))
 
 

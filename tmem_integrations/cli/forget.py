@@ -95,7 +95,7 @@ def _memory(store: ChromaStore, timezone: str | None) -> TemporalMemory:
 
 
 def _print_report(done: Forgotten, shown: list[Message]) -> None:
-    from tmem_integrations.visual.terminal import safe_text
+    from tmem_integrations.visual.terminal import safe_name
 
     found, n_messages = done.ids, done.n_left
     if not found:
@@ -107,7 +107,7 @@ def _print_report(done: Forgotten, shown: list[Message]) -> None:
     print(f"Would forget {len(found)} of {n_messages} messages:")
     for message in shown:
         print(
-            safe_text(f"  {message.id}  {message.sent_at:%Y-%m-%d}  {message.author or 'unknown'}")
+            safe_name(f"  {message.id}  {message.sent_at:%Y-%m-%d}  {message.author or 'unknown'}")
         )
     if len(found) > _N_EXAMPLES:
         print(f"  and {len(found) - _N_EXAMPLES} more")

@@ -29,19 +29,26 @@ def print_error(message: str) -> None:
     from tmem_integrations.visual.terminal import safe_text
 
     in_options = _ARGUMENT.sub(r"--timezone \1", message)
-    print(f"tmem: {safe_text(in_options)}", file=sys.stderr)
+    print(f"tmem: {_indented(safe_text(in_options))}", file=sys.stderr)
 
 
 def print_note(message: str) -> None:
     """A remark for people on stderr."""
     from tmem_integrations.visual.terminal import safe_text
 
-    print(safe_text(message), file=sys.stderr)
+    print(_indented(safe_text(message)), file=sys.stderr)
+
+
+def _indented(message: str) -> str:
+    """No text of a chat within it can begin a line that looks like one of ours."""
+    return message.replace("\n", "\n    ")
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """One JSON object on stdout, which may be a terminal."""
+    from tmem_integrations.visual.terminal import safe_json
+
+    print(safe_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 @contextmanager

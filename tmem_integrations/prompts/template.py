@@ -11,7 +11,7 @@ from typing import Any
 from tmem_integrations.errors import ConfigError
 
 # Raise it when the same template would be rendered differently: cached verdicts are of the old form.
-RENDERING = 1
+RENDERING = 2
 
 
 def check_template(

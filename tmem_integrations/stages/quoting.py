@@ -17,8 +17,11 @@ Excerpt = tuple[str, ...]  # runs of kept text; between two neighbours something
 
 # Ends of lines other than \n, other controls but tab, and the invisible tags that can smuggle ASCII;
 # our own mark and the start of our own escapes, so that a text that holds them comes back unchanged.
+# One variation selector belongs to the sign before it; a run of them carries a hidden text.
+_SELECTORS = r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _UNSAFE = re.compile(
     r"\\x\{|\[…\]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\U000e0000-\U000e007f]"
+    rf"|(?<={_SELECTORS}){_SELECTORS}"
 )
 _ESCAPE = re.compile(r"\\x\{([0-9a-f]{1,5}|10[0-9a-f]{4})\}")
 _SPLIT = re.compile(r"\[…\](?: |\Z)")

@@ -6,6 +6,7 @@ line are shown by their number, so no message can colour, clear or forge the scr
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
@@ -19,10 +20,12 @@ from tmem_integrations.stages.forest import Forest, Relation
 from tmem_integrations.visual.states import State, states_of
 
 _MAX_CHARACTERS = 500
-# Controls but the line feed; directions, isolates, zero width, byte order mark, tags, surrogates.
+# Controls but the line feed; directions, isolates, zero width, byte order mark, tags, surrogates; runs of
+# variation selectors.
 _UNSAFE = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _BADGES = {
     Relation.ROOT: ("", ""),
@@ -46,6 +49,26 @@ def safe_text(text: str) -> str:
         '<U+001B>[31mred<U+0007>'
     """
     return _UNSAFE.sub(_show, text)
+
+
+def safe_name(name: str) -> str:
+    r"""`safe_text` on one line: what stands in a heading must not begin a line of its own.
+
+    Examples:
+        >>> safe_name("Ann\n[2] Bo")
+        'Ann<U+000A>[2] Bo'
+    """
+    return safe_text(name).replace("\n", "<U+000A>")
+
+
+def safe_json(text: str) -> str:
+    r"""JSON with what a terminal would act upon written as JSON escapes: the same value.
+
+    Examples:
+        >>> safe_json('["\x9b2J"]')
+        '["\\u009b2J"]'
+    """
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _show(match: re.Match[str]) -> str:
@@ -76,9 +99,9 @@ def show_message(
     """
     shown = Text()
     shown.append(show_time(message.sent_at, zone), "dim")
-    shown.append(f"  {safe_text(message.author or message.author_id or 'unknown')}", "bold")
+    shown.append(f"  {safe_name(message.author or message.author_id or 'unknown')}", "bold")
     if message.channel is not None:
-        shown.append(f"  #{safe_text(message.channel).removeprefix('#')}", "blue")
+        shown.append(f"  #{safe_name(message.channel).removeprefix('#')}", "blue")
     shown.append(*mark)
     shown.append("\n")
     shown.append(_cut(safe_text(message.text), max_characters), style)

@@ -17,7 +17,7 @@ from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.anticipation.recipes import RecallConfig
 from tmem_integrations.anticipation.recollection import Recollection
 from tmem_integrations.bridges.documents import Piece
-from tmem_integrations.bridges.dual import DualRetriever
+from tmem_integrations.bridges.dual import OF_THIS_PROCESS, DualRetriever, rebuild
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import check_keywords, narrow
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
@@ -134,6 +134,14 @@ class AnticipatoryRetriever(DualRetriever):
         """`recall` without blocking the event loop."""
         query, config = self._question(question, filters)
         return await self.memory.aretrieve(query, config=config)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its memory, which is pickled by its folder: see `TemporalMemory.__reduce__`."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return rebuild, (
+            type(self),
+            {name: value for name, value in fields.items() if name not in OF_THIS_PROCESS},
+        )
 
     def _question(
         self, question: str, filters: Mapping[str, Any]

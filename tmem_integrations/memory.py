@@ -60,7 +60,8 @@ class TemporalMemory:
         prompts: What the model is asked.
         reranker: Bounds the evidence to the best of what the gate keeps.
         counter: Counts tokens for the budget.
-        associative: Finds what shares no word with a question; told of every write.
+        associative: Finds what shares no word with a question; told of every write. Its rules of access
+            hold where `access` is None.
 
     Raises:
         MessageError: If `timezone` is no zone.
@@ -88,7 +89,10 @@ class TemporalMemory:
         self.llm = llm
         self.config = config or ForestConfig()
         self.timezone = zone_of(timezone)
-        self.policy = as_policy(access)
+        # What is private to the one is not to be read through the other.
+        self.policy = as_policy(
+            associative.policy if access is None and associative is not None else access
+        )
         self.redact = redact
         self.verdicts = verdict_cache_of(store) if verdicts is None else verdicts
         self.prompts = prompts or Prompts()
@@ -324,6 +328,33 @@ class TemporalMemory:
         drive(flow, seats)
         return budget.estimate
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By the folder of its store; the copy reads it, since a folder has one writer at a time.
+
+        Raises:
+            StoreError: If the store is in no folder.
+        """
+        folder = getattr(self.store, "folder", None)
+        if folder is None:
+            raise StoreError(
+                "A memory is pickled by the folder of its store, and this one has none; build it with "
+                "store='folder/', or build it anew where it is needed."
+            )
+        names = (
+            "embedder",
+            "llm",
+            "config",
+            "timezone",
+            "redact",
+            "prompts",
+            "reranker",
+            "counter",
+        )
+        parts = {name: getattr(self, name) for name in names}
+        return _read_again, (
+            type(self), folder, {**parts, "access": self.policy, "associative": self.associative},
+        )  # fmt: skip
+
     def close(self) -> None:
         """Release the store. Closing twice is fine."""
         self.store.close()
@@ -424,6 +455,17 @@ def unknown_channels(scope: Scope, channels: frozenset[str]) -> tuple[str, ...]:
     """Channels the query names that do not exist or may not be read: to the asker it is the same."""
     known = channels if scope.readable is None else scope.readable
     return tuple(sorted((scope.query.channels or frozenset()) - known))
+
+
+def _read_again(kind: type[TemporalMemory], folder: Path, parts: dict[str, Any]) -> TemporalMemory:
+    """A pickled memory, over the store that its associative one has opened already."""
+    associative, embedder = parts["associative"], parts["embedder"]
+    if associative is not None:
+        return kind(associative.store, **parts)
+    from tmem_integrations.stores.chroma import ChromaStore
+
+    model = None if embedder is None else embedder.name
+    return kind(ChromaStore.open(folder, model=model, read_only=True), **parts)
 
 
 def _chunks(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:

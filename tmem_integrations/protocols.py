@@ -404,6 +404,11 @@ class Associative(Protocol):
         """What its vectors are made with."""
         ...
 
+    @property
+    def policy(self) -> AccessPolicy | None:
+        """Who may read which channel; None when everybody may read all."""
+        ...
+
     def reach(
         self, question: str, scope: Scope, vector: Vectors | None, most: int
     ) -> tuple[Reached, ...]:

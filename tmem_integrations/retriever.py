@@ -22,7 +22,7 @@ from tmem_integrations.bridges.documents import (
     messages_from_documents,
     pieces_of_forest,
 )
-from tmem_integrations.bridges.dual import DualRetriever
+from tmem_integrations.bridges.dual import OF_THIS_PROCESS, DualRetriever, rebuild
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import FILTERS, LIMITS, check_keywords, narrow
 from tmem_integrations.bridges.judging_options import (
@@ -37,7 +37,7 @@ from tmem_integrations.bridges.rerankers import RerankerLike, as_reranker
 from tmem_integrations.bridges.stage_events import tell_stage
 from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
 from tmem_integrations.config import ForestConfig
-from tmem_integrations.errors import ConfigError, StoreError
+from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Estimate
@@ -46,8 +46,6 @@ from tmem_integrations.retrieval import Retrieval
 
 Time = datetime | str | float
 Names = str | frozenset[str]
-# Fields that are not pickled.
-_OF_THIS_PROCESS = ("memory", "callback_manager", "object_map")
 
 
 class TemporalForestRetriever(DualRetriever):
@@ -137,8 +135,8 @@ class TemporalForestRetriever(DualRetriever):
             reranker: A document compressor of LangChain or a node postprocessor of LlamaIndex: of the
                 evidence it keeps the `max_messages` best.
             associative: An `AnticipatoryMemory`: where words leave a question open, what it reaches
-                becomes anchors too. Its store and embedder are used; messages given here are filed
-                in it.
+                becomes anchors too. Its store and embedder are used, and its rules of access where
+                `access` is None; messages given here are filed in it.
             **judging: How the model judges: `on_model_failure`, `max_concurrency`, `max_llm_calls`,
                 `max_llm_tokens`, `deadline`, `gate_prompt`, `relations_prompt`; see `JudgingOptions`.
 
@@ -340,41 +338,6 @@ class TemporalForestRetriever(DualRetriever):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By the folder of the store; the copy reads it, since a folder has one writer at a time.
-
-        Raises:
-            StoreError: If the store is in no folder.
-        """
-        memory = self.memory
-        if memory.associative is not None:
-            raise StoreError(
-                "A retriever with an associative memory cannot be pickled; build it where it is needed."
-            )
-        folder = getattr(memory.store, "folder", None)
-        if folder is None:
-            raise StoreError(
-                "A retriever is pickled by the folder of its store, and this one has none; build it "
-                "with store='folder/', or build it anew where it is needed."
-            )
-        parts = {
-            "embedder": memory.embedder,
-            "llm": memory.llm,
-            "config": memory.config,
-            "timezone": memory.timezone,
-            "access": memory.policy,
-            "redact": memory.redact,
-            "prompts": memory.prompts,
-            "reranker": memory.reranker,
-        }
-        kept = {k: v for k, v in self._arguments().items() if k not in _OF_THIS_PROCESS}
-        return _reopen, (type(self), folder, parts, kept)
-
-
-def _reopen(
-    kind: type[TemporalForestRetriever],
-    folder: PathLike[str],
-    parts: dict[str, Any],
-    settings: dict[str, Any],
-) -> TemporalForestRetriever:
-    store = open_folder(folder, parts["embedder"], read_only=True)
-    return kind(memory=TemporalMemory(store, **parts), **settings)
+        """With its memory, which is pickled by its folder: see `TemporalMemory.__reduce__`."""
+        kept = {k: v for k, v in self._arguments().items() if k not in OF_THIS_PROCESS}
+        return rebuild, (type(self), kept)

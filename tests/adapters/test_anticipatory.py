@@ -1,6 +1,10 @@
 """A memory that anticipates as both frameworks' retriever."""
 
 import copy
+import pickle
+import subprocess
+import sys
+from contextlib import closing
 
 import pytest
 from langchain_core.load import dumps
@@ -8,8 +12,13 @@ from langchain_core.retrievers import BaseRetriever as LangChainRetriever
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
 from support.writing_model import HISTORY, WritingModel
 
-from tmem_integrations import AnticipatoryMemory, AnticipatoryRetriever
-from tmem_integrations.errors import AccessError, QueryError
+from tmem_integrations import (
+    AnticipatoryMemory,
+    AnticipatoryRetriever,
+    TemporalForestRetriever,
+)
+from tmem_integrations.errors import AccessError, QueryError, StoreError
+from tmem_integrations.stores.chroma import ChromaStore
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +89,76 @@ def test_without_arguments_it_files_by_rule():
     retriever.delete_messages([m.id for m in HISTORY])
     assert retriever.invoke("piano")[0].page_content.startswith("No matching memories.")
     retriever.close()
+
+
+@pytest.fixture
+def in_folder(tmp_path):
+    made = AnticipatoryRetriever.from_messages(
+        HISTORY, store=tmp_path / "store", access={"home": ["ann"]}
+    )
+    with closing(made):
+        yield made
+
+
+def test_a_pickled_retriever_reads_the_same_folder(in_folder):
+    view = in_folder.scoped(asking_user="ann", max_tokens=200)
+    with closing(pickle.loads(pickle.dumps(view))) as copy:
+        assert copy.invoke("choir")[0].page_content == view.invoke("choir")[0].page_content
+        with pytest.raises(StoreError, match="reading only"):
+            copy.add_messages(HISTORY[:1])
+
+
+def test_a_pickled_retriever_hides_what_the_first_one_hides(in_folder):
+    with (
+        closing(pickle.loads(pickle.dumps(in_folder))) as copy,
+        pytest.raises(AccessError, match="access"),
+    ):
+        copy.invoke("choir")
+
+
+def test_a_joined_retriever_is_pickled_with_its_associative_memory(in_folder):
+    joined = TemporalForestRetriever.from_messages([], associative=in_folder.memory)
+    with closing(pickle.loads(pickle.dumps(joined))) as copy:
+        memory = copy.memory
+        assert memory.associative.store is memory.store
+        asked = {"asking_user": "ann"}
+        assert copy.invoke("choir", **asked) == joined.invoke("choir", **asked)
+
+
+def test_a_joined_retriever_is_unpickled_in_another_process(in_folder):
+    joined = TemporalForestRetriever.from_messages([], associative=in_folder.memory)
+    code = (
+        "import pickle, sys; retriever = pickle.load(sys.stdin.buffer);"
+        "print(retriever.invoke('Who sings?', asking_user='ann')[0].metadata['message_ids'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(joined), capture_output=True, check=True
+    )
+    (found,) = joined.invoke("Who sings?", asking_user="ann")
+    assert done.stdout.decode().strip() == str(found.metadata["message_ids"])
+
+
+def test_a_joined_retriever_obeys_the_rules_of_access_of_its_associative_memory(in_folder):
+    joined = TemporalForestRetriever.from_messages([], associative=in_folder.memory)
+    with pytest.raises(AccessError):
+        joined.invoke("choir")
+    assert joined.retrieve_forest("choir", asking_user="bo").message_ids == ()
+
+
+def test_a_joined_retriever_can_be_deep_copied(in_folder):
+    joined = TemporalForestRetriever.from_messages([], associative=in_folder.memory)
+    assert copy.deepcopy(joined).memory is joined.memory
+
+
+def test_a_retriever_in_memory_says_that_it_cannot_be_pickled(retriever):
+    with pytest.raises(StoreError, match="store='folder/'"):
+        pickle.dumps(retriever)
+
+
+def test_a_memory_that_a_model_wrote_is_pickled_without_the_need_to_ask(tmp_path):
+    memory = AnticipatoryMemory.from_messages(
+        HISTORY, llm=WritingModel(), store=ChromaStore.open(tmp_path, model="wordllama-256")
+    )
+    with closing(memory), closing(pickle.loads(pickle.dumps(memory))) as copy:
+        assert copy.stats()["writer"] == memory.stats()["writer"]
+        assert copy.retrieve("pets").text == memory.retrieve("pets").text

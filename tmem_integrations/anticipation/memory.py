@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
@@ -32,6 +32,7 @@ from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query, Scope, read_messages
 from tmem_integrations.models.budget import Estimate
 from tmem_integrations.protocols import (
+    AccessPolicy,
     Embedder,
     IngestReport,
     LanguageModel,
@@ -135,6 +136,11 @@ class AnticipatoryMemory:
     def store(self) -> MessageStore:
         """Where the messages are kept."""
         return self.history.store
+
+    @property
+    def policy(self) -> AccessPolicy | None:
+        """Who may read which channel; None when everybody may read all."""
+        return self.history.policy
 
     def add(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """Store messages and file them: new ones continue open scenes, edited ones are filed anew.
@@ -251,6 +257,15 @@ class AnticipatoryMemory:
             "undescribed": sum(not scene.is_described for scene in ledger.scenes.values()),
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its history, which is pickled by its folder and read only: see `TemporalMemory.__reduce__`."""
+        make, (kind, folder, parts) = self.history.__reduce__()
+        joined = parts.pop("associative") is self
+        return _read_again, (
+            type(self), make, (kind, folder, {**parts, "associative": None}), joined,
+            self.writer, self.config,
+        )  # fmt: skip
+
     def close(self) -> None:
         """Release the store and what is derived. Closing twice is fine."""
         self.history.close()
@@ -349,3 +364,18 @@ class AnticipatoryMemory:
             view=history.store.view(Scope()), scope=Scope(), store=history.store,
             embedder=self.embedder, llm=history.llm,
         )  # fmt: skip
+
+
+def _read_again(
+    kind: type[AnticipatoryMemory],
+    make: Callable[..., TemporalMemory],
+    arguments: tuple[Any, ...],
+    joined: bool,
+    writer: Writer,
+    config: RecallConfig,
+) -> AnticipatoryMemory:
+    history = make(*arguments)
+    memory = kind(history, writer=writer, config=config)
+    if joined:
+        history.associative = memory
+    return memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import timedelta, tzinfo
 from typing import Any, Self
 from uuid import NAMESPACE_URL, uuid5
 
@@ -22,6 +22,7 @@ from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import check_keywords, narrow
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
 from tmem_integrations.bridges.stores import closed_on_error, open_store
+from tmem_integrations.config import ModelConfig, OnFailure
 from tmem_integrations.errors import QueryError
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.protocols import IngestReport
@@ -58,6 +59,11 @@ class AnticipatoryRetriever(DualRetriever):
         access: AccessLike = None,
         per_scene: bool = False,
         on_step: OnStep | None = None,
+        on_model_failure: OnFailure = "degrade",
+        max_concurrency: int = 8,
+        max_llm_calls: int | None = None,
+        max_llm_tokens: int | None = None,
+        deadline: timedelta | float | None = None,
     ) -> Self:
         """Store messages and file them. Without further arguments: no key, no network.
 
@@ -73,12 +79,27 @@ class AnticipatoryRetriever(DualRetriever):
             access: Channel to members, or a policy: see `access.as_policy`.
             per_scene: One document per scene.
             on_step: Told of each saved chunk while filing: step, done, total.
+            on_model_failure: "degrade" (default) leaves what the model did not write for the next write,
+                and `memory.stats()` tells; "raise" raises `ModelError` once the rest is saved.
+            max_concurrency: Calls at once.
+            max_llm_calls: Calls for one write, retries included; no bound when None. What a ceiling leaves
+                is written by the next write: `add_messages([])` goes on.
+            max_llm_tokens: Tokens for one write, prompts and answers together; likewise.
+            deadline: Time for the calls of one write, a timedelta or seconds; likewise.
 
         Raises:
             MessageError: If a message cannot be read; nothing is stored then.
             ConfigError: If a setting or model cannot be read.
+            ModelError: If the model failed and the policy is to raise.
             StoreMismatchError: If the store was built with another embedding model.
         """
+        models = ModelConfig(
+            max_concurrency=max_concurrency,
+            max_llm_calls=max_llm_calls,
+            max_llm_tokens=max_llm_tokens,
+            deadline=timedelta(seconds=deadline) if isinstance(deadline, int | float) else deadline,
+            on_failure=on_model_failure,
+        )
         embedder = as_embedder(embeddings)
         opened = open_store(store, embedder)
         with closed_on_error(None if opened is store else opened):
@@ -86,7 +107,8 @@ class AnticipatoryRetriever(DualRetriever):
                 messages,
                 store=opened,
                 embedder=embedder,
-                llm=as_language_model(llm),
+                llm=as_language_model(llm, max_concurrency=max_concurrency),
+                models=models,
                 config=config,
                 timezone=timezone,
                 access=access,

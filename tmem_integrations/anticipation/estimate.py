@@ -66,6 +66,12 @@ class Rehearsal:
         self._counter = counter
         self.estimate = Estimate()
 
+    def begin(self) -> None:
+        """Nothing is bounded."""
+
+    def end(self) -> None:
+        """Nothing fails."""
+
     def find_starts(self, streams: Sequence[Stream]) -> Flow[tuple[tuple[int, ...] | None, ...]]:
         """See `Writer`."""
         self._count(self._model.find_starts(streams))

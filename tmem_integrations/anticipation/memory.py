@@ -26,6 +26,7 @@ from tmem_integrations.anticipation.recollection import (
 from tmem_integrations.anticipation.retiring import mend_scenes, retire_orphans
 from tmem_integrations.anticipation.rule_writer import RuleWriter
 from tmem_integrations.anticipation.writer import Writer
+from tmem_integrations.config import ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
@@ -99,6 +100,7 @@ class AnticipatoryMemory:
         timezone: str | tzinfo | None = None,
         access: AccessLike = None,
         on_step: OnStep | None = None,
+        models: ModelConfig | None = None,
     ) -> AnticipatoryMemory:
         """Store messages and file them.
 
@@ -112,10 +114,12 @@ class AnticipatoryMemory:
             timezone: Zone of times that carry none.
             access: Who may read which channel.
             on_step: Told of each saved chunk while filing.
+            models: What bounds the calls of one write, and what to do when the model fails.
 
         Raises:
             MessageError: If a message cannot be read; nothing is stored then.
             IngestError: If the store failed part-way.
+            ModelError: If the model failed and the policy is to raise; the rest is saved.
         """
         if embedder is None:
             from tmem_integrations.models.embeddings import StaticEmbedder
@@ -124,7 +128,7 @@ class AnticipatoryMemory:
         if writer is None and llm is not None:
             from tmem_integrations.anticipation.model_writer import ModelWriter
 
-            writer = ModelWriter(llm.name)
+            writer = ModelWriter(llm.name, config=models)
         history = TemporalMemory.from_messages(
             [], store=store, embedder=embedder, llm=llm, timezone=timezone, access=access
         )
@@ -158,15 +162,19 @@ class AnticipatoryMemory:
         stored, read = self._store(messages)
         await asyncio.to_thread(self._writing.acquire)
         try:
+            self.writer.begin()
             await adrive(file_messages(self._with_unfiled(read), self._desk()), self._seats())
         finally:
             self._writing.release()
+        self.writer.end()
         return stored
 
     def file(self, messages: Sequence[Message]) -> None:
         """File messages that are stored already, and do what an earlier run left to do."""
         with self._writing:
+            self.writer.begin()
             drive(file_messages(self._with_unfiled(messages), self._desk()), self._seats())
+        self.writer.end()
 
     def sync(self) -> None:
         """Bring what is derived in line with the store, whoever wrote to it meanwhile."""
@@ -186,8 +194,11 @@ class AnticipatoryMemory:
         """Take back all that was derived from messages; what is left of their scenes is written anew."""
         with self._writing:
             self.ledger.erase(ids)
-            if mend_scenes(self.ledger, self.store.get):
-                drive(finish_filing(self._desk()), self._seats())
+            if not mend_scenes(self.ledger, self.store.get):
+                return
+            self.writer.begin()
+            drive(finish_filing(self._desk()), self._seats())
+        self.writer.end()
 
     def query(self, question: str, **filters: Any) -> Query:
         """Read a question with its filters, as `TemporalMemory.query`."""
@@ -338,15 +349,8 @@ class AnticipatoryMemory:
 
     def _spent(self) -> dict[str, Any] | None:
         """Calls and tokens of this writer since it was made; None where no model writes."""
-        budget = getattr(self.writer, "budget", None)
-        if budget is None:
-            return None
-        return {
-            "calls": budget.n_calls,
-            "input_tokens": budget.input_tokens,
-            "output_tokens": budget.output_tokens,
-            "failures": dict(getattr(self.writer, "failures", {})),
-        }
+        spent: Callable[[], dict[str, Any]] | None = getattr(self.writer, "spent", None)
+        return None if spent is None else spent()
 
     def _why_empty(self, query: Query, visible: Visible) -> str:
         if not query.text.strip():

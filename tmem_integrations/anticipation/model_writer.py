@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tmem_integrations.anticipation.items import Item
 from tmem_integrations.anticipation.replies import (
@@ -28,8 +28,11 @@ from tmem_integrations.anticipation.writer import (
     Trait,
     Transcript,
 )
+from tmem_integrations.config import ModelConfig
+from tmem_integrations.errors import ModelError
+from tmem_integrations.judges.model import ceilings_of
 from tmem_integrations.messages import Message
-from tmem_integrations.models.budget import Budget, Ceilings
+from tmem_integrations.models.budget import Budget
 from tmem_integrations.models.judging import RetryPolicy, judge_batches
 from tmem_integrations.models.replies import Reading
 from tmem_integrations.models.tokens import default_counter
@@ -60,8 +63,12 @@ class ModelWriter:
     Args:
         model: Its name.
         counter: Counts tokens of prompts.
-        ceilings: Bounds on all calls of this writer; none when None.
+        config: Ceilings of one write, and what to do when the model fails.
         retries: When a call that failed in passing is made again.
+
+    Attributes:
+        budget: The account of the last write.
+        failures: What was not answered in it: why, and how many things were asked about.
     """
 
     anticipates = True
@@ -71,14 +78,48 @@ class ModelWriter:
         model: str,
         *,
         counter: TokenCounter | None = None,
-        ceilings: Ceilings | None = None,
+        config: ModelConfig | None = None,
         retries: RetryPolicy | None = None,
     ) -> None:
         self.name = model
-        self.budget = Budget(ceilings)
+        self._config = config or ModelConfig()
+        self._spent = (0, 0, 0)
+        self._n_failed = 0
+        self.budget = Budget(ceilings_of(self._config))
         self.failures: dict[str, int] = {}
         self._counter = counter or default_counter()
         self._retries = retries
+
+    def begin(self) -> None:
+        """Open the account of a write."""
+        self._spent = self._totals()
+        self._n_failed = 0
+        self.budget = Budget(ceilings_of(self._config))
+        self.failures = {}
+
+    def end(self) -> None:
+        """Say that the model failed, where that is an error; a ceiling that was met is none.
+
+        Raises:
+            ModelError: If a call failed for good and `on_failure` is "raise".
+        """
+        if self._n_failed and self._config.on_failure == "raise":
+            raise ModelError(
+                f"{self.name} did not write about {self._n_failed} things: {'; '.join(self.failures)}. What "
+                "it did write is saved: the same call again asks for the rest, and "
+                'on_model_failure="degrade" leaves it for the next write.'
+            )
+
+    def spent(self) -> dict[str, Any]:
+        """Calls and tokens since it was made, and what stopped or failed in the last write; JSON values."""
+        n_calls, input_tokens, output_tokens = self._totals()
+        return {
+            "calls": n_calls,
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "failures": dict(self.failures),
+            "stopped_by": self.budget.stopped_by,
+        }
 
     def find_starts(self, streams: Sequence[Stream]) -> Flow[tuple[tuple[int, ...] | None, ...]]:
         """Boundaries in a buffer of turns that slides over each channel (AM §3)."""
@@ -254,7 +295,14 @@ class ModelWriter:
             answers.extend(found.get(i) for i in range(len(part.items)))
             if part.failure is not None:
                 self.failures[part.failure] = self.failures.get(part.failure, 0) + len(part.items)
+                self._n_failed += 0 if part.refused else len(part.items)
         return tuple(answers)
+
+    def _totals(self) -> tuple[int, int, int]:
+        before, now = self._spent, self.budget
+        return (
+            before[0] + now.n_calls, before[1] + now.input_tokens, before[2] + now.output_tokens,
+        )  # fmt: skip
 
 
 def _one(answer: V | None) -> dict[int, V] | None:

@@ -54,6 +54,12 @@ class RuleWriter:
         self.most_topics = most_topics
         self.most_items = most_items
 
+    def begin(self) -> None:
+        """Nothing is bounded."""
+
+    def end(self) -> None:
+        """Nothing fails."""
+
     def find_starts(self, streams: Sequence[Stream]) -> Flow[tuple[tuple[int, ...] | None, ...]]:
         """See `scenes.cut_scenes`."""
         yield from ()

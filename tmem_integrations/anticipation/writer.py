@@ -114,6 +114,18 @@ class Writer(Protocol):
         """Whether it imagines situations, or only files under what was said."""
         ...
 
+    def begin(self) -> None:
+        """A write begins: what bounds one counts from here."""
+        ...
+
+    def end(self) -> None:
+        """A write has ended, all of it is saved.
+
+        Raises:
+            ModelError: If a model failed and the policy is to raise.
+        """
+        ...
+
     def find_starts(self, streams: Sequence[Stream]) -> Flow[tuple[tuple[int, ...] | None, ...]]:
         """For each stream, the positions from `first` on at which scenes begin."""
         ...

@@ -1,7 +1,8 @@
 """The index: derived records laid out for search, and which of them a question may see (AM §4).
 
 One BM25 corpus over topics, scenes and items; a dense table for each type; item triggers in three views,
-scene triggers in three views. A view that was not written is NaN.
+scene triggers in three views. A view that was not written is NaN. Vectors are held at half precision,
+which changes a cosine by less than a thousandth.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tmem_integrations.text import split_terms
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
+HalfVectors = NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Tables:
         item_vectors: (i, d) of their texts.
         item_views: concept, bridge and joint, (i, d) each.
         dialogue: (n, d) mean of the vectors of their turns: an embedder would cut the whole dialogue.
-        scene_view: (n, d) of situation, object, event and emotion.
+        scene_views: (s, d) of all sentences on situation, object, event and emotion.
+        scene_view_scene: (s,) position of the scene of each.
         horizons: (h, d) of all horizons.
         horizon_scene: (h,) position of the scene of each.
         turn_ids: Messages.
@@ -57,17 +60,18 @@ class Tables:
     scenes: tuple[Scene, ...]
     items: tuple[Item, ...]
     lexical: LexicalIndex
-    topic_vectors: Vectors
-    title_vectors: Vectors
-    scene_vectors: Vectors
-    item_vectors: Vectors
-    item_views: tuple[Vectors, Vectors, Vectors]
-    dialogue: Vectors
-    scene_view: Vectors
-    horizons: Vectors
+    topic_vectors: HalfVectors
+    title_vectors: HalfVectors
+    scene_vectors: HalfVectors
+    item_vectors: HalfVectors
+    item_views: tuple[HalfVectors, HalfVectors, HalfVectors]
+    dialogue: HalfVectors
+    scene_views: HalfVectors
+    scene_view_scene: Indices
+    horizons: HalfVectors
     horizon_scene: Indices
     turn_ids: tuple[str, ...]
-    turn_vectors: Vectors
+    turn_vectors: HalfVectors
     turn_scene: Indices
     scenes_of_topic: tuple[Indices, ...]
     topic_of_item: Indices
@@ -157,6 +161,7 @@ class Index:
             triggers = [ledger.scene_triggers.get(s.id) or SceneTrigger(s.id, ()) for s in scenes]
         founders = {topic.id: topic.founder for topic in topics}
         views = [(item.trigger or ItemTrigger()).views for item in items]
+        scene_views = [(i, text) for i, own in enumerate(triggers) for text in own.scene_views]
         horizons = [(i, text) for i, own in enumerate(triggers) for text in own.horizons]
         texts = {
             "topics": [topic.summary() for topic in topics],
@@ -166,7 +171,7 @@ class Index:
             "concepts": [view[0] for view in views],
             "bridges": [view[1] for view in views],
             "joints": [view[2] for view in views],
-            "scene_view": [trigger.scene_view for trigger in triggers],
+            "scene_views": [text for _, text in scene_views],
             "horizons": [text for _, text in horizons],
         }
         of_items = [(*item.scene_ids, founders[item.topic_id]) for item in items]
@@ -174,8 +179,9 @@ class Index:
         made_of: dict[str, Sequence[tuple[str, ...]]] = {
             "topics": [topic.scene_ids for topic in topics],
             "titles": [(topic.founder,) for topic in topics],
-            "scenes": of_scenes, "scene_view": of_scenes,
+            "scenes": of_scenes,
             "items": of_items, "concepts": of_items, "bridges": of_items, "joints": of_items,
+            "scene_views": [of_scenes[i] for i, _ in scene_views],
             "horizons": [of_scenes[i] for i, _ in horizons],
         }  # fmt: skip
         made = self._vectors(texts, made_of)
@@ -189,8 +195,9 @@ class Index:
             topics, scenes, items, _lexical([*texts["topics"], *texts["scenes"], *texts["items"]]),
             rows["topics"], rows["titles"], rows["scenes"], rows["items"],
             (rows["concepts"], rows["bridges"], rows["joints"]),
-            _means(turn_vectors, turn_scene, len(scenes)), rows["scene_view"], rows["horizons"],
-            np.array([i for i, _ in horizons], dtype=np.int64),
+            _means(turn_vectors, turn_scene, len(scenes)),
+            rows["scene_views"], np.array([i for i, _ in scene_views], dtype=np.int64),
+            rows["horizons"], np.array([i for i, _ in horizons], dtype=np.int64),
             tuple(one for one, _ in turns), turn_vectors, turn_scene,
             tuple(
                 np.array([at[s] for s in topic.keywords if s in at], np.int64) for topic in topics
@@ -216,7 +223,7 @@ class Index:
         self._ledger.keep_vectors(model, known, sources)
         return known
 
-    def _turn_vectors(self, ids: Sequence[str]) -> Vectors:
+    def _turn_vectors(self, ids: Sequence[str]) -> HalfVectors:
         """(m, d) as the store keeps them; made where it keeps none."""
         view = self._store.view(Scope())
         rows = view.rows_of(ids)
@@ -226,26 +233,29 @@ class Index:
             kept = self._embedder.embed([m.text if m else "" for m in messages])
         found = {m.id: kept[i] for i, m in enumerate(messages) if m is not None}
         dimension = kept.shape[1] if len(kept) else 1
-        blank = np.zeros(dimension, np.float32)
-        return np.array([found.get(one, blank) for one in ids], np.float32).reshape(-1, dimension)
+        table = np.zeros((len(ids), dimension), np.float16)
+        for place, one in enumerate(ids):
+            if one in found:
+                table[place] = found[one]
+        return table
 
 
 def _mask(things: Sequence[object], admits: Callable[..., bool]) -> Mask:
     return np.array([admits(thing) for thing in things], dtype=np.bool_)
 
 
-def _stack(texts: Sequence[str], vectors: dict[str, Vectors]) -> Vectors:
+def _stack(texts: Sequence[str], vectors: dict[str, Vectors]) -> HalfVectors:
     """(n, d) rows; NaN where a text is blank."""
     dimension = len(next(iter(vectors.values()), np.zeros(1)))
-    blank = np.full(dimension, np.nan, np.float32)
+    blank = np.full(dimension, np.nan, np.float16)
     rows = [vectors.get(text, blank) if text.strip() else blank for text in texts]
-    return np.array(rows, np.float32).reshape(-1, dimension)
+    return np.array(rows, np.float16).reshape(-1, dimension)
 
 
-def _means(vectors: Vectors, owners: Indices, n: int) -> Vectors:
-    sums = np.zeros((n, vectors.shape[1]))
+def _means(vectors: HalfVectors, owners: Indices, n: int) -> HalfVectors:
+    sums = np.zeros((n, vectors.shape[1]), np.float32)
     np.add.at(sums, owners, vectors)
-    return unit_rows(sums)
+    return unit_rows(sums).astype(np.float16)
 
 
 def _lexical(texts: Sequence[str]) -> LexicalIndex:

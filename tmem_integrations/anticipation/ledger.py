@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from tmem_integrations.anticipation.items import Item
@@ -60,9 +61,9 @@ class PersonaRead:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A vector, and the scenes its text was made of."""
+    """A vector, at half precision, and the scenes its text was made of."""
 
-    vector: Vectors
+    vector: NDArray[np.float16]
     made_of: frozenset[str]
 
 
@@ -223,7 +224,9 @@ class Ledger:
     def vectors(self, model: str, texts: Iterable[str]) -> dict[str, Vectors]:
         """Those vectors of texts that are kept, (d,) each."""
         found = {text: self._vectors.get(_vector_key(model, text)) for text in texts}
-        return {text: kept.vector for text, kept in found.items() if kept is not None}
+        return {
+            text: kept.vector.astype(np.float32) for text, kept in found.items() if kept is not None
+        }
 
     def keep_vectors(
         self, model: str, vectors: Mapping[str, Vectors], made_of: Mapping[str, Iterable[str]]
@@ -239,7 +242,9 @@ class Ledger:
             self.refresh()
             old = self._vectors
             found = {
-                _vector_key(model, text): _Kept(vector, frozenset(made_of[text]))
+                _vector_key(model, text): _Kept(
+                    np.asarray(vector, np.float16), frozenset(made_of[text])
+                )
                 for text, vector in vectors.items()
             }
             self._vectors = {k: v for k, v in found.items() if v.made_of <= self.scenes.keys()}
@@ -309,7 +314,7 @@ class Ledger:
 
     def _take(self, row: DerivedRow) -> None:
         if row.kind == _VECTOR:
-            vector = np.frombuffer(base64.b64decode(row.body), np.float32)
+            vector = np.frombuffer(base64.b64decode(row.body), np.float16)
             self._vectors[row.id] = _Kept(vector, row.made_of)
         elif row.kind == _LABEL:
             topic_id, scene_id = row.id.split(" ")
@@ -340,8 +345,8 @@ def _body_of(record: Derived) -> str:
     return body.decode()
 
 
-def _encode(vector: Vectors) -> str:
-    return base64.b64encode(np.asarray(vector, np.float32).tobytes()).decode()
+def _encode(vector: NDArray[np.float16]) -> str:
+    return base64.b64encode(vector.tobytes()).decode()
 
 
 def _vector_key(model: str, text: str) -> str:

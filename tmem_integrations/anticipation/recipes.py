@@ -17,7 +17,12 @@ class RecallConfig:
         top_scenes: k_S.
         top_items: k_I.
         trigger_gate: Least cosine of an item's best trigger view.
-        top_triggered: Items that may come in by their triggers, beside `top_items`.
+        top_triggered: Items that may come in by their triggers.
+        top_cued: Scenes that may come in by their cues, where these only admit.
+        item_scenes: Only items of so many of the best scenes; None takes those of all topics found.
+        admits_only: What triggers and cues reach is ranked among the others by its own words and vectors.
+            Else scenes are ranked by their cues, too, and items come in beside `top_items`: ours, since
+            no reranker follows.
         centred: Take the mean vector out before comparing. Ours: what all texts of a conversation share
             says nothing about which of them is meant.
         persona_facts: Traits shown of one speaker.
@@ -37,6 +42,9 @@ class RecallConfig:
     top_items: int = 15
     trigger_gate: float = 0.85
     top_triggered: int = 10
+    top_cued: int = 10
+    item_scenes: int | None = 24
+    admits_only: bool = True
     centred: bool = False
     persona_facts: int = 6
     max_tokens: int = 8192
@@ -52,7 +60,11 @@ class RecallConfig:
         for name in ("rrf_k", "top_topics", "top_scenes", "top_items", "max_tokens"):
             value = getattr(self, name)
             require(value >= 1, f"RecallConfig.{name}", "at least 1", value)
-        for name in ("top_triggered", "persona_facts"):
+        require(
+            self.item_scenes is None or self.item_scenes >= 1,
+            "RecallConfig.item_scenes", "None or at least 1", self.item_scenes,
+        )  # fmt: skip
+        for name in ("top_triggered", "top_cued", "persona_facts"):
             value = getattr(self, name)
             require(value >= 0, f"RecallConfig.{name}", "0 or more", value)
         require(
@@ -62,9 +74,10 @@ class RecallConfig:
 
 
 PAPER = RecallConfig()
-"""AM Alg. 2 and 5 with the paper's values."""
-CENTRED = RecallConfig(centred=True, trigger_gate=0.5)
-"""Ours: for any embedder, since the gate of a centred cosine does not depend on how narrow its cone is."""
+"""AM Alg. 2 and 5 with the paper's values, as its authors published them: see `cascade`."""
+CENTRED = RecallConfig(centred=True, trigger_gate=0.5, item_scenes=None, admits_only=False)
+"""Ours: for any embedder, since the gate of a centred cosine does not depend on how narrow its cone is, and
+without a reranker."""
 ABLATIONS = {
     "SL": replace(PAPER, scene_layer=False),
     "IC": replace(PAPER, connected_items=False),

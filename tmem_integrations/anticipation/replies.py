@@ -124,7 +124,7 @@ def read_scene_trigger(text: str, scene: Scene) -> SceneTrigger | None:
             _text(fields.get("emotion")),
             _texts(fields.get("horizons"), _MAX_HORIZONS),
         )
-        if trigger.scene_view or trigger.horizons:
+        if trigger.scene_views or trigger.horizons:
             return trigger
     return None
 

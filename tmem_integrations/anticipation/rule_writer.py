@@ -117,7 +117,10 @@ class RuleWriter:
         )
 
     def file_items(self, items: Sequence[Item]) -> Flow[tuple[ItemTrigger | None, ...]]:
-        """Entity: the item's own keywords, since no resource at hand knows what is above them."""
+        """Entity: the item's own keywords.
+
+        What is above them, in WordNet say, no wheel carries: the packages that read it fetch it when they run.
+        """
         yield from ()
         return tuple(ItemTrigger(" ".join(keywords([i.text], 4)), by_rule=True) for i in items)
 

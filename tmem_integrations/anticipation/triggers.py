@@ -60,7 +60,7 @@ class SceneTrigger:
     horizons: tuple[str, ...] = ()
 
     @property
-    def scene_view(self) -> str:
-        """The four sentences as one text; empty when there are none."""
+    def scene_views(self) -> tuple[str, ...]:
+        """Those of the four sentences that there are; a question is compared with each."""
         parts = (self.situation, self.object, self.event, self.emotion)
-        return " ".join(part for part in parts if part)
+        return tuple(part for part in parts if part)

@@ -39,6 +39,12 @@ def test_every_value_lies_on_its_axis(values):
     assert axis.low < axis.high
 
 
+def test_points_do_not_lie_on_the_border_and_nothing_is_below_nothing():
+    axis = Axis.around("x", [0.0, 10.0])
+    assert axis.low == 0.0
+    assert 0 < axis.place(10.0) < 1
+
+
 @pytest.mark.parametrize(
     ("value", "place"), [(1, 0.0), (10, 0.5), (100, 1.0), (1000, 1.0), (0, 0.0)]
 )

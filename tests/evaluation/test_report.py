@@ -13,7 +13,13 @@ from tmem_integrations.evaluation.methods import make_method
 from tmem_integrations.evaluation.methods.base import Usage
 from tmem_integrations.evaluation.prompts import prompt_hashes
 from tmem_integrations.evaluation.questions import Gold, Question
-from tmem_integrations.evaluation.report import cost_of, markdown_report, read_prices, total_cost
+from tmem_integrations.evaluation.report import (
+    _chance,
+    cost_of,
+    markdown_report,
+    read_prices,
+    total_cost,
+)
 from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset
 from tmem_integrations.evaluation.runs.results import always_abstain, read_results
 from tmem_integrations.evaluation.runs.runner import run
@@ -181,6 +187,43 @@ def test_a_page_marks_the_evidence(page):
         attrs for tag, attrs in page().tags if tag == "li" and attrs.get("class") == "evidence"
     ]
     assert len(marked) == 6  # r1, r2 and l1 in both runs
+
+
+def test_evidence_is_told_by_a_word_and_not_by_weight_alone(page):
+    assert sum(words.startswith("evidence: ") for words in page().words) == 6
+
+
+def test_a_verdict_stands_beside_each_question_so_that_none_need_be_opened(page):
+    words = page().words
+    marks = [
+        (word, words[i - 1].split("· ")[-1]) for i, word in enumerate(words) if word == "right"
+    ]
+    assert marks == [("right", "a "), ("right", "b ")]  # q1; q2 cannot be judged
+
+
+def test_a_page_can_be_read_aloud_and_on_a_phone(page):
+    tags = page().tags
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in tags
+    assert {attrs.get("scope") for tag, attrs in tags if tag == "th"} == {"col", "row"}
+    assert all(
+        attrs["role"] == "img" and attrs["aria-label"] for tag, attrs in tags if tag == "svg"
+    )
+
+
+def test_a_page_allows_itself_nothing(page):
+    policies = [a["content"] for tag, a in page().tags if "http-equiv" in a]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+
+
+def test_a_chance_is_never_nothing():
+    assert [_chance(p) for p in (1 / 2001, 0.001, 0.5)] == ["<.001", ".001", ".500"]
+
+
+def test_a_part_of_the_questions_is_told_as_such(run_of, dataset):
+    run_of_two = run_of("a")
+    few = replace(run_of_two, contract=replace(run_of_two.contract, questions=1))
+    assert markdown_report(dataset, [few], {}).startswith("# chat: 1 of 2 questions, ")
+    assert markdown_report(dataset, [run_of_two], {}).startswith("# chat: 2 questions, ")
 
 
 def test_a_page_says_how_many_questions_are_not_shown(page):

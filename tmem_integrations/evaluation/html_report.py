@@ -18,18 +18,34 @@ from tmem_integrations.evaluation.report import (
 from tmem_integrations.evaluation.runs.results import QuestionResult, RunResults
 
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
-       color-scheme: light dark; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-td, th { padding: .2rem .6rem; border-bottom: 1px solid #8884; text-align: right; }
+:root { color-scheme: light dark; --line: light-dark(#0003, #fff4); --quiet: light-dark(#555, #aaa);
+        --good: light-dark(#0a6b33, #6fd08c); --bad: light-dark(#a3220f, #ff9d8a); }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem;
+       overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1rem; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+td, th { padding: .2rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 td:first-child, th:first-child { text-align: left; }
-svg { max-width: 52rem; width: 100%; height: auto; color: inherit; }
-details { border-top: 1px solid #8884; padding: .4rem 0; }
-.beside { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
-pre, ol { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px; margin: .4rem 0; }
+tbody th { font-weight: normal; }
+svg { display: block; width: 100%; min-width: 38rem; max-width: 52rem; height: auto; color: inherit; }
+details { border-top: 1px solid var(--line); padding: .4rem 0; }
+summary { cursor: pointer; }
+.quiet, small { color: var(--quiet); }
+.right { color: var(--good); } .wrong { color: var(--bad); }
+.beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1.5rem; }
+pre, ol { white-space: pre-wrap; font-size: .8rem; margin: .4rem 0; }
+ol { padding-left: 2.2rem; }
 .evidence { font-weight: bold; }
-@media (max-width: 60rem) { .beside { grid-template-columns: 1fr; } }
+@media (max-width: 48rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 """
+# A page of other people's words: nothing in it may run or be fetched, whatever slips through.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_LEGEND = (
+    "N: messages at most; B: tokens of the text at most. Recall: share of the evidence, or of required "
+    "values, in the text; macro with its bootstrap interval, then micro. Accuracy: share of right answers, "
+    "which somebody who never answers has too. p: how likely so large a difference is by chance."
+)
 
 
 def html_report(
@@ -44,36 +60,61 @@ def html_report(
         max_questions: How many questions can be looked into: those that the runs differ in first.
     """
     title = escape(f"{dataset.name}: {', '.join(run.name for run in runs)}")
-    body = [_tables(markdown_report(dataset, runs, prices)), *_plots(runs, prices)]
+    body = [_tables(markdown_report(dataset, runs, prices)), f'<p class="quiet">{_LEGEND}</p>']
+    body += ["<h2>Plots</h2>", *_plots(runs, prices)]
     body += ["<h2>Questions</h2>", *_questions(dataset, runs, max_questions)]
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head><body>\n" + "\n".join(body) + "\n</body></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f"<title>{title}</title><style>{_STYLE}</style></head><body><main>\n"
+        + "\n".join(body)
+        + "\n</main></body></html>\n"
     )
 
 
 def _tables(markdown: str) -> str:
     """The Markdown of `markdown_report` as HTML; it holds headings and tables only."""
     parts: list[str] = []
+    heading = ""
     for block in markdown.strip().split("\n\n"):
         if block.startswith("#"):
-            marks, _, text = block.partition(" ")
-            parts.append(f"<h{len(marks)}>{escape(text)}</h{len(marks)}>")
-            continue
-        lines = [
-            [cell.strip().replace("\0", "|") for cell in line.replace("\\|", "\0").split("|")[1:-1]]
-            for line in block.splitlines()
-        ]
-        header, _, *rows = lines
-        parts.append("<table><tr>" + "".join(f"<th>{escape(c)}</th>" for c in header) + "</tr>")
-        parts += ["<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows]
-        parts.append("</table>")
+            marks, _, heading = block.partition(" ")
+            parts.append(f"<h{len(marks)}>{escape(heading)}</h{len(marks)}>")
+        else:
+            parts.append(_table(heading, block.splitlines()))
     return "\n".join(parts)
 
 
+def _table(name: str, lines: Sequence[str]) -> str:
+    header, _, *rows = (
+        [cell.strip().replace("\0", "|") for cell in line.replace("\\|", "\0").split("|")[1:-1]]
+        for line in lines
+    )
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return _wide(name, table)
+
+
+def _wide(name: str, inner: str) -> str:
+    """What may be wider than a phone scrolls by itself, with the keys too."""
+    label = escape(name, quote=True)
+    return f'<div class="wide" role="region" tabindex="0" aria-label="{label}">{inner}</div>'
+
+
 def _plots(runs: Sequence[RunResults], prices: Prices) -> list[str]:
-    plots = [budget_plot(runs), kind_plot(runs), _cost_plot(runs, prices)]
-    return [plot for plot in plots if plot is not None]
+    plots = {
+        "Recall against budget": budget_plot(runs),
+        "By type of question": kind_plot(runs),
+        "Cost against accuracy": _cost_plot(runs, prices),
+    }
+    return [_wide(f"Plot: {name}", plot) for name, plot in plots.items() if plot is not None]
 
 
 def budget_plot(runs: Sequence[RunResults]) -> str | None:
@@ -84,7 +125,8 @@ def budget_plot(runs: Sequence[RunResults]) -> str | None:
         if shares:
             tokens = sum(r.n_tokens for r in run.results) / len(run.results)
             contract = run.contract
-            parts = [contract.method, contract.structure]
+            parts = [contract.method]
+            parts += [contract.structure] if contract.structure != "forest" else []
             parts += ["truncated"] if contract.compression == "truncate" else []
             name = ", ".join(parts)
             series.setdefault(name, []).append((tokens, macro(shares)))
@@ -160,20 +202,34 @@ def _question(
     evidence = frozenset().union(*gold.evidence)
     question = next(iter(results.values())).question
     wanted = gold.answer or ", ".join(gold.must_include) or gold.expected_action or "–"
+    verdicts = " · ".join(f"{escape(name)} {_mark(result)}" for name, result in results.items())
     parts = [
-        f"<details><summary>{escape(question.text)} <small>{escape(key)}</small></summary>",
-        f"<p>Expected: {escape(wanted)}</p>",
+        f"<details><summary>{escape(question.text)} <br><small>{escape(key)} · {verdicts}</small>"
+        f"</summary><p>Expected: {escape(wanted)}</p>",
     ]
     for name, result in results.items():
         parts.append(f"<h3>{escape(name)}: {escape(_verdict(result))}</h3>")
         if result.answer is not None:
             parts.append(f"<p>Answer: {escape(result.answer)}</p>")
         items = "".join(
-            f"<li{' class=evidence' if i in evidence else ''}>{escape(texts[i])}</li>"
+            f'<li class="evidence">evidence: {escape(texts[i])}</li>'
+            if i in evidence
+            else f"<li>{escape(texts[i])}</li>"
             for i in result.ranked
         )
-        parts.append(f'<div class="beside"><pre>{escape(result.text)}</pre><ol>{items}</ol></div>')
+        parts.append(
+            f'<div class="beside"><div>As the model reads it:<pre>{escape(result.text)}</pre></div>'
+            f"<div>As found, best first:<ol>{items}</ol></div></div>"
+        )
     return "".join([*parts, "</details>"])
+
+
+def _mark(result: QuestionResult) -> str:
+    """The verdict in a word, so that one need not open every question."""
+    if result.correct is not None:
+        word = "right" if result.correct else "wrong"
+        return f'<span class="{word}">{word}</span>'
+    return "–" if result.share is None else f"{result.share.found}/{result.share.wanted}"
 
 
 def _verdict(result: QuestionResult) -> str:

@@ -14,6 +14,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 34, 46
 # Told apart with any kind of colour vision (Okabe and Ito).
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f")
 _LEGEND_ROW = 16
+_ROOM = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,13 @@ class Axis:
 
     @classmethod
     def around(cls, label: str, values: Sequence[float], *, logarithmic: bool = False) -> Axis:
-        """An axis that holds all values; of a single value, with room on both sides."""
+        """An axis that holds all values, with room on both sides; below zero only if they are."""
         low, high = min(values), max(values)
         if low == high:
             low, high = (low / 2, high * 2) if logarithmic else (low - 0.5, high + 0.5)
+        elif not logarithmic:
+            room = (high - low) * _ROOM
+            low, high = (max(low - room, 0.0) if low >= 0 else low - room), high + room
         return cls(label, low, high, logarithmic)
 
 
@@ -86,7 +90,7 @@ def line_plot(
             parts.append(
                 f'<circle cx="{a:.1f}" cy="{b:.1f}" r="4" fill="{colour}"><title>{told}</title></circle>'
             )
-    return _svg([*parts, *_legend(list(series))])
+    return _svg(title, [*parts, *_legend(list(series))])
 
 
 def bar_plot(
@@ -117,7 +121,7 @@ def bar_plot(
             parts.append(
                 _bar(left, width, value, y, _COLOURS[s % len(_COLOURS)], f"{name}, {group}")
             )
-    return _svg([*parts, *_legend(list(series))])
+    return _svg(title, [*parts, *_legend(list(series))])
 
 
 def _bar(
@@ -193,9 +197,10 @@ def _text(x: float, y: float, text: str, anchor: str, *, bold: bool = False) -> 
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}>{text}</text>'
 
 
-def _svg(parts: Sequence[str]) -> str:
+def _svg(title: str, parts: Sequence[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + 180} {HEIGHT}" '
+        f'role="img" aria-label="{escape(title, quote=True)}" '
         'font-family="sans-serif" font-size="12" fill="currentColor" color="#444">'
         + "".join(parts)
         + "</svg>"

@@ -78,7 +78,7 @@ def total_cost(run: RunResults, prices: Prices) -> float | None:
 def markdown_report(dataset: Dataset, runs: Sequence[RunResults], prices: Prices) -> str:
     """All tables of a report."""
     parts = [
-        f"# {dataset.name}: {len(dataset.questions)} questions, {len(dataset.messages)} messages",
+        f"# {dataset.name}: {_asked(dataset, runs)}, {len(dataset.messages)} messages",
         markdown_table(*_overview(dataset, runs, prices)),
         "## By type of question",
         markdown_table(*_by_kind(runs)),
@@ -88,6 +88,12 @@ def markdown_report(dataset: Dataset, runs: Sequence[RunResults], prices: Prices
     if len(runs) > 1:
         parts += ["## Differences, paired by question", markdown_table(*_differences(runs))]
     return "\n\n".join(parts) + "\n"
+
+
+def _asked(dataset: Dataset, runs: Sequence[RunResults]) -> str:
+    """How many questions there are, or were asked of them."""
+    most, total = max(run.contract.questions for run in runs), len(dataset.questions)
+    return f"{most} of {total} questions" if most < total else f"{total} questions"
 
 
 def run_records(runs: Sequence[RunResults]) -> list[dict[str, Any]]:
@@ -236,7 +242,12 @@ def _difference(pairs: Sequence[tuple[float, float]], seed: int) -> list[str]:
         return ["–", "–"]
     first, second = zip(*pairs, strict=True)
     p = paired_test(first, second, seed=seed)
-    return [f"{np.mean(first) - np.mean(second):+.3f}", f"{p:.3f}"]
+    return [f"{np.mean(first) - np.mean(second):+.3f}".replace("-", "−"), _chance(p)]
+
+
+def _chance(p: float) -> str:
+    """A p to three places; never nothing, which no test can find."""
+    return "<.001" if p < 0.001 else fraction(p)
 
 
 def _mean(values: Sequence[float]) -> float | None:

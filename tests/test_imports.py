@@ -78,6 +78,12 @@ def test_only_the_chroma_store_imports_chromadb(file):
     assert not modules or file.startswith("stores/chroma")
 
 
+@pytest.mark.parametrize("file", FILES)
+def test_only_the_milvus_store_imports_pymilvus(file):
+    roots = {module.split(".")[0] for module in imported_modules(file)}
+    assert not roots & {"pymilvus", "milvus_lite", "grpc"} or file.startswith("stores/milvus")
+
+
 def loaded_after(code: str) -> set[str]:
     """Top-level modules in a fresh interpreter after it ran `code`."""
     code += "\nimport sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"

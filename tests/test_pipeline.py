@@ -49,6 +49,7 @@ def test_the_pipeline_asks_for_what_it_needs_and_performs_no_io():
         requests.Search: Matches(np.array([0]), np.array([1.0])),
         requests.Times: np.array([START.timestamp()]),
         requests.Load: (found,),
+        requests.Traffic: (np.array([START.timestamp()]),),
         requests.Gather: (np.array([0]),),
         requests.TermScores: np.array([[1.0]]),
         requests.Frequencies: {"ship": 1},

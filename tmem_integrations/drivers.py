@@ -150,6 +150,8 @@ def read(request: Request, seats: Seats) -> Any:
             return tuple(_rows(part, view) for part in parts)
         case ask_for.Within(start, end):
             return view.within(start, end)
+        case ask_for.Traffic(partitions):
+            return view.traffic(partitions)
         case ask_for.Associate(question, vector, most):
             return _associate(question, vector, most, seats)
         case ask_for.Times(rows):

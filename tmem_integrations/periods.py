@@ -25,7 +25,6 @@ from tmem_integrations.protocols import HistoryView, Matches, Partition, Rows, S
 from tmem_integrations.requests import Flow, count
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.listing import Listing
-from tmem_integrations.stages.traffic import ALWAYS
 from tmem_integrations.text import content_words
 
 Bound = Literal["said", "told"] | None
@@ -145,9 +144,11 @@ class ToldView:
 
     def window(self, partition: Partition, start: float, end: float) -> Rows:
         """Messages of a window of the period, or of days on which somebody told of it."""
-        rows = self._view.window(partition, start, end)
-        # A whole partition is counted, not read.
-        return rows if (start, end) == ALWAYS else self._kept(rows)
+        return self._kept(self._view.window(partition, start, end))
+
+    def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
+        """As of the whole view."""
+        return self._view.traffic(partitions)
 
     def within(self, start: float, end: float) -> Rows:
         """Messages between two times that were said in the period."""

@@ -31,6 +31,7 @@ from tmem_integrations.requests import (
     search,
     term_scores,
     times,
+    traffic,
 )
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.anchors import (
@@ -46,14 +47,14 @@ from tmem_integrations.stages.associations import (
     lift_associations,
 )
 from tmem_integrations.stages.candidates import Candidates, join_runs, windows_of
-from tmem_integrations.stages.compression import CompressedForest, compress_forest
+from tmem_integrations.stages.compression import CompressedForest, compress_forest, show_whole
 from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes
 from tmem_integrations.stages.evidence import Evidence, Label
 from tmem_integrations.stages.forest import Forest, grow_forest
 from tmem_integrations.stages.linearization import linearize_trees
 from tmem_integrations.stages.listing import Listing, choose_spread, thin_out
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
-from tmem_integrations.stages.traffic import count_traffic, whole_partitions
+from tmem_integrations.stages.traffic import count_traffic
 from tmem_integrations.text import without_function_words
 from tmem_integrations.trace import OnStage, Recorder, Timeline
 
@@ -97,7 +98,6 @@ def answer_question(
         log.degraded.append(_SHORTENED)
     if listing is not None:
         query = replace(query, text=listing.without_phrase(query.text))
-    text = search_text(query)
     matches = yield from _matches(query)
     at = yield from times(matches.rows)
     with log.stage("anchors", taken=len(matches.rows)) as record:
@@ -118,19 +118,8 @@ def answer_question(
     evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
     forest = yield from _forest(query, evidence, candidates.messages, panel.linker, log)
     log.spend(panel.budget)
-    df = yield from frequencies(text)
-    df_forest = yield from frequencies(" ".join(node.message.text for node in forest))
-    n_messages = yield from count()
     with log.stage("compression", taken=len(forest)) as record:
-        compressed = compress_forest(
-            forest,
-            query.text,
-            document_frequencies={**df, **df_forest},
-            n_messages=n_messages,
-            counter=counter,
-            config=config.compression,
-            zone=zone or UTC,
-        )
+        compressed = yield from _compressed(query, forest, config, counter, zone or UTC)
         record.kept = len(compressed.forest)
         record.notes.update(n_tokens=compressed.n_tokens, max_tokens=config.compression.max_tokens)
     seeds = tuple(
@@ -254,10 +243,8 @@ def _candidates(
 
 def _timeline(partitions: Sequence[Partition], episodes: Episodes) -> Flow[Timeline]:
     shown = [partition for partition, _ in Counter(partitions).most_common()]
-    rows = yield from gather(whole_partitions(shown))
-    at = yield from times(np.concatenate([*rows, np.empty(0, np.int64)]))
-    borders = np.cumsum([len(own) for own in rows])[:-1]
-    return count_traffic(shown, np.split(at, borders), episodes)
+    at = yield from traffic(shown)
+    return count_traffic(shown, at, episodes)
 
 
 def _evidence(
@@ -312,6 +299,27 @@ def _forest(
         record.notes.update(judged.notes, trees=len(forest.roots))
         log.degraded.extend(judged.degraded)
     return forest
+
+
+def _compressed(
+    query: Query, forest: Forest, config: ForestConfig, counter: TokenCounter, zone: tzinfo
+) -> Flow[CompressedForest]:
+    """The forest within the budget. Only what has to be shortened needs its words counted."""
+    whole = show_whole(forest, counter=counter, config=config.compression, zone=zone)
+    if whole is not None:
+        return whole
+    df = yield from frequencies(search_text(query))
+    df_forest = yield from frequencies(" ".join(node.message.text for node in forest))
+    n_messages = yield from count()
+    return compress_forest(
+        forest,
+        query.text,
+        document_frequencies={**df, **df_forest},
+        n_messages=n_messages,
+        counter=counter,
+        config=config.compression,
+        zone=zone,
+    )
 
 
 def _result(

@@ -102,6 +102,11 @@ class HistoryView(Protocol):
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
         ...
 
+    def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
+        """For each partition the (n,) times of its messages in POSIX seconds, in order; a store may give
+        a fair sample where there are many."""
+        ...
+
     def rows_of(self, ids: Sequence[str]) -> Rows:
         """Rows of messages by id, in order; those that are not visible are left out."""
         ...

@@ -93,6 +93,13 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
+class Traffic:
+    """When was written in partitions; answered with (n,) POSIX seconds for each."""
+
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Associate:
     """Messages that share no word with the question; answered with rows, best first, and via what.
 
@@ -191,6 +198,7 @@ Request = (
     | Frequencies
     | Gather
     | Within
+    | Traffic
     | Associate
     | Times
     | Load
@@ -243,6 +251,12 @@ def gather(parts: Sequence[Window | Neighbours]) -> Flow[tuple[Rows, ...]]:
 def rows_within(start: float, end: float) -> Flow[Rows]:
     """Yield `Within`."""
     answer: Rows = yield Within(start, end)
+    return answer
+
+
+def traffic(partitions: Sequence[Partition]) -> Flow[tuple[Scores, ...]]:
+    """Yield `Traffic`."""
+    answer: tuple[Scores, ...] = yield Traffic(tuple(partitions))
     return answer
 
 

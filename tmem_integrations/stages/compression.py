@@ -75,6 +75,29 @@ class CompressedForest:
         return tuple(said)
 
 
+def show_whole(
+    forest: Forest,
+    *,
+    counter: TokenCounter,
+    config: CompressionConfig,
+    zone: tzinfo = UTC,
+    legend: bool = True,
+) -> CompressedForest | None:
+    """The forest with nothing left out; None when that does not fit `config.max_tokens`.
+
+    Args:
+        zone: Zone of the times shown.
+        legend: As for `compress_forest`.
+    """
+    legend = legend and _has_room_for_legend(config.max_tokens, counter)
+    text = linearize(forest, zone=zone, legend=legend)
+    n_tokens = counter.count(text)
+    if n_tokens > config.max_tokens:
+        return None
+    texts = tuple((node.message.text,) for node in forest)
+    return CompressedForest(forest, texts, (0,) * len(forest), (), (), text, n_tokens)
+
+
 def compress_forest(
     forest: Forest,
     question: str,
@@ -102,12 +125,10 @@ def compress_forest(
     """
     config = config or CompressionConfig()
     budget = config.max_tokens
-    legend = legend and counter.count(LEGEND) <= budget * _LEGEND_SHARE
-    text = linearize(forest, zone=zone, legend=legend)
-    n_tokens = counter.count(text)
-    if n_tokens <= budget:
-        whole = tuple((node.message.text,) for node in forest)
-        return CompressedForest(forest, whole, (0,) * len(forest), (), (), text, n_tokens)
+    whole = show_whole(forest, counter=counter, config=config, zone=zone, legend=legend)
+    if whole is not None:
+        return whole
+    legend = legend and _has_room_for_legend(budget, counter)
     spans = measure_spans(forest, question, document_frequencies, n_messages, counter, language)
     draft = Draft(forest, spans, counter, zone, legend, budget)
     order = _drop_order(forest, counter, zone, budget)
@@ -146,6 +167,10 @@ def _fit(draft: Draft) -> int:
         else:
             return _cut_spans(draft)
     return 0
+
+
+def _has_room_for_legend(budget: int, counter: TokenCounter) -> bool:
+    return counter.count(LEGEND) <= budget * _LEGEND_SHARE
 
 
 def _cut_spans(draft: Draft) -> int:

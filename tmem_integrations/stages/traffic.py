@@ -10,19 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tmem_integrations.protocols import Partition, Scores
-from tmem_integrations.requests import Window as TimeWindow
 from tmem_integrations.stages.episodes import Episodes
 from tmem_integrations.trace import Lane, Timeline, Window
 
 # Fine enough to see a morning in a month, and few enough that a trace stays small.
 N_PARTS = 160
-ALWAYS = (-62_135_596_800.0, 253_402_300_799.0)
-"""Year 1 and year 9999: all that a partition holds."""
-
-
-def whole_partitions(partitions: Sequence[Partition]) -> tuple[TimeWindow, ...]:
-    """What to read for the traffic of partitions."""
-    return tuple(TimeWindow(partition, *ALWAYS) for partition in partitions)
 
 
 def count_traffic(
@@ -32,7 +24,7 @@ def count_traffic(
 
     Args:
         partitions: In the order they are shown.
-        times: For each the (n,) times of its messages, POSIX seconds.
+        times: For each the (n,) times of its messages, or of a fair sample, POSIX seconds.
         episodes: Those that were kept.
 
     Examples:

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,19 +109,28 @@ class PartitionOrder:
 
 
 def median_gap(columns: Columns, mask: NDArray[np.bool_]) -> float | None:
+    """`median_pace` of the messages that a mask admits.
+
+    Args:
+        mask: (n,) the messages that count; of many, those that arrived last.
+    """
+    slots = np.flatnonzero(mask)[-_PACE_SAMPLE:]
+    return median_pace(columns.sent[slots], columns.partition[slots])
+
+
+def median_pace(sent: NDArray[np.int64], partition: NDArray[np.integer[Any]]) -> float | None:
     """Median seconds between consecutive messages of a partition.
 
     Where a source rounds to the minute most gaps are 0; then the median over two messages, three, …
     tells the pace.
 
     Args:
-        mask: (n,) the messages that count; of many, those that arrived last.
+        sent: (n,) times of messages, microseconds.
+        partition: (n,) code of the partition of each.
 
     Returns:
         None when no partition holds two of them.
     """
-    slots = np.flatnonzero(mask)[-_PACE_SAMPLE:]
-    sent, partition = columns.sent[slots], columns.partition[slots]
     order = np.lexsort((sent, partition))
     sent, partition = sent[order], partition[order]
     pace = None

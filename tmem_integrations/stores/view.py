@@ -110,6 +110,12 @@ class IndexedView:
         order = self._order(int(columns.partition[row]))
         return order.neighbours(int(columns.sent[row]), int(columns.arrival[row]), before, after)
 
+    def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
+        """For each partition the (n,) times of its messages in POSIX seconds, in order."""
+        codes = [self._legs.timeline.partition_code(partition) for partition in partitions]
+        none = np.empty(0, np.int64)
+        return tuple((none if code is None else self._order(code).sent) / 1e6 for code in codes)
+
     def rows_of(self, ids: Sequence[str]) -> Rows:
         """Rows of messages by id, in order; those that are not visible are left out."""
         found = np.array(self._legs.slots(ids, self._as_of), dtype=np.int64)

@@ -1,0 +1,463 @@
+"""Milvus: what differs from other stores. The contract itself is in `test_contract.py`."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from store_helpers import START, at, found, in_window, row_of, said, unit
+
+from tmem_integrations.errors import (
+    ConfigError,
+    IngestError,
+    InputError,
+    StoreError,
+    StoreLockedError,
+    StoreMismatchError,
+)
+from tmem_integrations.memory import TemporalMemory
+from tmem_integrations.messages import Query, Scope
+from tmem_integrations.protocols import IngestReport
+from tmem_integrations.stores.chroma import ChromaStore
+
+milvus = pytest.importorskip("tmem_integrations.stores.milvus", exc_type=ImportError)
+pytest.importorskip("milvus_lite")
+
+from tmem_integrations.stores import milvus_places, milvus_table, milvus_view  # noqa: E402
+from tmem_integrations.stores.milvus_rows import digest  # noqa: E402
+
+MilvusStore = milvus.MilvusStore
+PATIENCE = 60.0
+HOSTILE = ('a" or key != "', "a\\", "a' or 1 == 1 --", "{x}", 'x"]', "\nx", "%")
+
+
+@pytest.fixture
+def opened(milvus_file, collection):
+    """Opens the same collection, again and again."""
+    stores = []
+
+    def open_it(**options):
+        stores.append(MilvusStore.open(milvus_file, collection=collection, **options))
+        return stores[-1]
+
+    yield open_it
+    for store in stores:
+        store.close()
+
+
+def test_a_file_opened_again_finds_everything(tmp_path):
+    file = str(tmp_path / "new" / "chat.db")
+    with MilvusStore.open(file) as store:
+        store.upsert([said("m1", "plan", channel="ops"), said("m2", "lunch")], unit([1, 0], [0, 1]))
+    with MilvusStore.open(file) as store:
+        assert found(store, "plan") == ["m1"]
+        assert in_window(store, ("channel", "ops"), at(-9), at(9)) == ["m1"]
+        assert store.channels() == {"ops"}
+        view = store.view(Scope())
+        assert view.vectors(view.rows_of(["m2"])).tolist() == [[0, 1]]
+        assert store.upsert([said("m3")]) == IngestReport(added=1)
+        assert store.ids(Scope()) == ["m1", "m2", "m3"]
+
+
+def test_a_file_that_another_process_has_open_is_locked(milvus_file, tmp_path):
+    file = str(tmp_path / "chat.db")
+    code = (
+        "import sys; from tmem_integrations.stores.milvus import MilvusStore\n"
+        f"store = MilvusStore.open({file!r}); print('open', flush=True); sys.stdin.read()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with other:
+        assert other.stdout.readline() == "open\n"
+        with pytest.raises(StoreLockedError, match=r"chat\.db.*another process"):
+            MilvusStore.open(file)
+        other.stdin.close()
+    MilvusStore.open(file).close()
+
+
+@pytest.mark.parametrize("uri", ["", "chat", "localhost:19530"])
+def test_what_is_neither_address_nor_file_is_refused(uri):
+    with pytest.raises(ConfigError, match=r"http://localhost:19530.*\.db"):
+        MilvusStore.open(uri)
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path):
+    (tmp_path / "chat.db").write_text("hello")
+    with pytest.raises(StoreError, match=r"chat\.db"):
+        MilvusStore.open(str(tmp_path / "chat.db"))
+
+
+def test_a_server_that_does_not_answer_is_named_in_one_sentence():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(StoreError) as raised:
+        MilvusStore.open(uri, timeout=1.0)
+    assert str(raised.value) == (
+        f"Milvus at {uri} cannot be reached within 1 s; check the address, and that it is running."
+    )
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A Milvus server on loopback: its process and its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ["server", "--data-dir", str(tmp_path / "data"), "--port", str(port)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "milvus_lite", *arguments],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ),
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not _answers(port):
+            assert process.poll() is None, "the server has stopped"
+            assert time.monotonic() < deadline, "the server did not start"
+            time.sleep(0.05)
+        yield process, f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_server_is_used_by_address_and_named_when_it_goes_away(server):
+    process, uri = server
+    with MilvusStore.open(uri, timeout=2.0) as store, MilvusStore.open(uri, read_only=True) as too:
+        store.upsert([said("m1", "plan", channel="ops")], unit([1, 0]))
+        assert found(store, "plan") == found(too, "plan") == ["m1"]
+        process.kill()
+        process.wait()
+        for use in (lambda: found(store, "plan"), store.channels, lambda: store.delete(["m1"])):
+            with pytest.raises(StoreError, match=rf"^Milvus at {uri} cannot be reached"):
+                use()
+        with pytest.raises(IngestError, match=rf"0 of 1 .*Milvus at {uri}"):
+            store.upsert([said("m2")])
+
+
+def test_without_the_extra_the_error_has_the_pip_line():
+    code = (
+        "import sys; sys.modules['pymilvus'] = None\n"
+        "import tmem_integrations.stores.chroma\n"
+        "import tmem_integrations.stores.milvus"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .endswith(
+            "A store in Milvus needs pymilvus, which is not installed: "
+            'pip install "tmem-integrations[milvus]"'
+        )
+    )
+
+
+def test_another_model_dimension_language_or_partition_key_is_refused_naming_both(opened):
+    opened(model="one").upsert([said("m1")], unit([1, 0]))
+    for options, named in (
+        ({"model": "two"}, r"with one \(2 d\).*with two"),
+        ({"model": "one", "dimension": 3}, r"2 d.*3 d"),
+        ({"language": "german"}, r"language: None, not 'german'"),
+        ({"tenant": "acme"}, r"tenant: False, not True"),
+    ):
+        with pytest.raises(StoreMismatchError, match=named):
+            opened(**options)
+    assert opened(model="one", dimension=2).dimension == 2
+    assert opened().model == "one"
+
+
+def test_an_empty_store_takes_another_model(opened):
+    opened(model="one", dimension=2)
+    store = opened(model="two", dimension=3)
+    store.upsert([said("m1")], unit([1, 0, 0]))
+    assert (opened().model, opened().dimension) == ("two", 3)
+
+
+def test_a_memory_names_the_model_of_its_vectors(opened):
+    class Fake:
+        name = "fake-2"
+
+        def embed(self, texts):
+            return np.ones((len(texts), 2), np.float32)
+
+    TemporalMemory.from_messages([said("m1")], store=opened(model="fake-2"), embedder=Fake())
+    with pytest.raises(StoreMismatchError, match=r"fake-2 \(2 d\)"):
+        opened(model="other")
+
+
+def test_a_collection_of_somebody_else_is_left_alone(opened, collection):
+    client = opened()._milvus.client
+    other = f"{collection}_of_another"
+    client.create_collection(other, dimension=2)
+    with pytest.raises(StoreError, match=r"something else.*collection="):
+        MilvusStore.open(opened()._milvus.uri, collection=other)
+    assert client.has_collection(other)
+
+
+def test_there_is_nothing_to_read_where_no_store_is(opened):
+    with pytest.raises(StoreError, match="there is none"):
+        opened(read_only=True)
+
+
+def test_a_reader_may_not_write_and_sees_what_is_written(opened):
+    store, reader = opened(), opened(read_only=True)
+    store.upsert([said("m1", "plan")])
+    assert found(reader, "plan") == ["m1"]
+    for write in (lambda: reader.upsert([said("m2")]), lambda: reader.delete(["m1"])):
+        with pytest.raises(StoreError, match="reading only"):
+            write()
+
+
+def test_tenants_of_one_collection_see_nothing_of_each_other(opened):
+    acme, zeta = opened(tenant="acme"), opened(tenant="zeta")
+    acme.upsert([said("m1", "plan of acme", channel="ops"), said("m2", "plan")])
+    zeta.upsert([said("m1", "plan of zeta", channel="hr")])
+    assert (len(acme), len(zeta)) == (2, 1)
+    assert zeta.get(["m1", "m2"]) == {"m1": said("m1", "plan of zeta", channel="hr")}
+    assert found(zeta, "plan acme") == zeta.ids(Scope()) == ["m1"]
+    assert (acme.channels(), zeta.channels()) == ({"ops"}, {"hr"})
+    view = zeta.view(Scope())
+    assert (view.n_messages, view.document_frequencies("plan")) == (1, {"plan": 1})
+    assert len(view.rows_of(["m2"])) == len(view.window(("channel", "ops"), at(-9), at(9))) == 0
+    assert zeta.delete(["m1", "m2"]) == 1
+    assert len(acme) == 2
+    assert acme.check() == zeta.check() == ()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_can_widen_an_expression(opened, name):
+    store = opened()
+    mine = said(name, "plan", channel=name, author=name, topic=name)
+    store.upsert([mine, said("m2", "plan", channel="secret", author="Bo", topic="hr")])
+    for filters in ({"channels": name}, {"authors": name}, {"topics": name}):
+        assert found(store, "plan", **filters) == [name]
+    assert found(store, "plan", not_channels=name) == ["m2"]
+    assert store.ids(Scope(readable=frozenset({name}))) == [name]
+    assert store.get([name]) == {name: mine}
+    assert in_window(store, ("topic", name), at(-9), at(9)) == [name]
+    assert found(store, name + " plan", channels=name) == [name]
+    assert store.channels() == {name, "secret"}
+    assert store.delete([name]) == 1
+    assert store.ids(Scope()) == ["m2"]
+
+
+def test_a_text_of_any_length_comes_back_and_is_found_by_each_of_its_words(opened):
+    text = " ".join(f"word{n}語" for n in range(20_000)) + " zebra"
+    assert len(text.encode()) > 3 * 65_535
+    store = opened()
+    store.upsert([said("m1", text, channel="c" * 70_000), said("m2", "lunch")])
+    assert store.get(["m1"])["m1"].text == text
+    assert found(store, "zebra") == found(store, "word19999語") == ["m1"]
+    assert store.channels() == {"c" * 70_000}
+    assert found(store, "zebra", channels="c" * 70_000) == ["m1"]
+
+
+def test_an_id_that_is_too_long_is_refused_before_anything_is_written(opened):
+    store = opened()
+    with pytest.raises(InputError, match="65,535 bytes"):
+        store.upsert([said("m1"), said("x" * 70_000)])
+    assert len(store) == 0
+
+
+def test_an_ingest_that_fails_part_way_says_what_is_stored_and_can_be_run_again(
+    opened, monkeypatch
+):
+    store = opened()
+    monkeypatch.setattr(milvus, "_BATCH", 2)
+    write, left = milvus_table.MilvusTable.write, [2]
+
+    def write_for_a_while(table, entities):
+        if entities[0].get("id"):
+            left[0] -= 1
+            if left[0] == 0:
+                raise StoreError("the disk is full")
+        write(table, entities)
+
+    monkeypatch.setattr(milvus_table.MilvusTable, "write", write_for_a_while)
+    messages = [said(f"m{n}", "plan", n, channel=f"c{n}") for n in range(6)]
+    with pytest.raises(IngestError, match=r"2 of 6 .*disk is full") as raised:
+        store.upsert(messages)
+    assert raised.value.stored == ("m0", "m1")
+    assert found(store, "plan") == ["m0", "m1"]
+    assert store.upsert(messages) == IngestReport(added=4, unchanged=2)
+    assert len(found(store, "plan")) == 6
+    assert store.check() == ()
+
+
+def test_what_a_killed_writer_stored_is_found_by_the_next_one(opened):
+    store = opened()
+    store.upsert([said("m1", "plan", channel="ops")])
+    # As if it were killed after it wrote a row and before it said so.
+    store._catalogue.unsettle(["new", "never"])
+    store._table.write([store._entity(said("m2", "plan", channel="new"), 2, None)])
+    assert found(store, "plan") == ["m1"]
+    again = opened()
+    assert found(again, "plan") == ["m1", "m2"]
+    assert again.channels() == {"ops", "new"}
+    assert again.check() == ()
+    assert again.upsert([said("m2", "plan", channel="new")]) == IngestReport(unchanged=1)
+
+
+def test_an_old_view_shows_no_part_of_a_batch_that_is_being_written(opened):
+    store = opened()
+    store.upsert([said("m1", "plan")])
+    store._table.write([store._entity(said("m2", "plan"), 2, None)])
+    view = store.view(Scope())
+    assert view.n_messages == len(view.search("plan").rows) == 1
+    assert view.document_frequencies("plan") == {"plan": 1}
+    assert len(view.rows_of(["m1", "m2"])) == 1
+
+
+def test_check_names_what_disagrees(opened):
+    store = opened()
+    store.upsert([said("m1", "plan", channel="ops"), said("m2", "lunch")])
+    row = store._entity(said("m1", "plan", channel="ops"), 1, None)
+    store._table.write([row | {"sent": 7, "words": {5: 1.0}}])
+    store._catalogue.settle("gone", occurs=True)
+    assert store.check() == (
+        "Message 'm1' has another sent in the index than in its record.",
+        "Message 'm1' has other words in the lexical index.",
+        "Channel 'gone' is listed but has no messages.",
+    )
+
+
+def test_a_score_is_the_sum_of_what_its_terms_add(opened):
+    store = opened()
+    store.upsert([said("m1", "ship the plan plan"), said("m2", "ship it"), said("m3", "lunch")])
+    view = store.view(Scope())
+    matches = view.search("ship plan")
+    parts = view.term_scores("ship plan", matches.rows)
+    assert parts.sum(axis=0).tolist() == pytest.approx(matches.scores.tolist())
+    # df 2 of 3 messages; "ship it" has two terms where 24 are usual.
+    idf = np.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    weight = 2.5 / (1 + 1.5 * (0.25 + 0.75 * 2 / 24))
+    assert parts[0, matches.rows.tolist().index(row_of(view, "it"))] == pytest.approx(idf * weight)
+
+
+names = st.sampled_from(["ops", "dev", None])
+people = st.sampled_from(["Ann", "Bo", None])
+messages_of = st.lists(
+    st.builds(
+        lambda minute, text, channel, topic, author, edited: {
+            "minute": minute, "text": text, "channel": channel, "topic": topic, "author": author,
+            "edited_at": None if edited is None else START + timedelta(minutes=minute + edited),
+        },
+        st.integers(0, 9), st.sampled_from(["ship it", "ship", "plan", "the plan to ship", ""]),
+        names, names, people, st.one_of(st.none(), st.integers(1, 5)),
+    ),
+    min_size=1, max_size=12,
+)  # fmt: skip
+moments = st.one_of(
+    st.none(), st.integers(-1, 10).map(lambda minute: START + timedelta(minutes=minute))
+)
+some_names = st.one_of(st.none(), st.frozensets(st.sampled_from(["ops", "dev", "no"]), max_size=2))
+scopes = st.builds(
+    lambda readable, **filters: Scope(Query(text="", **filters), readable),
+    some_names,
+    channels=some_names, not_channels=some_names, topics=some_names,
+    authors=st.one_of(st.none(), st.frozensets(st.sampled_from(["Ann", "Bo"]), max_size=2)),
+    as_of=moments, after=moments, before=moments,
+)  # fmt: skip
+
+
+@pytest.fixture
+def small_pages(monkeypatch):
+    """As if answers held few rows, so that what is large is seen in the small."""
+    monkeypatch.setattr(milvus_places, "_WHOLE", 2)
+    monkeypatch.setattr(milvus_table, "MAX_ROWS", 3)
+    monkeypatch.setattr(milvus_view, "_MAX_LISTED", 2)
+    monkeypatch.setattr(milvus_view, "_TERMS_AT_ONCE", 2)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(history=messages_of, scope=scopes)
+def test_a_view_shows_what_chroma_s_shows(opened, small_pages, history, scope):
+    messages = [said(f"m{n}", **fields) for n, fields in enumerate(history)]
+    store = opened()
+    store.delete(store.ids(Scope()))
+    store.upsert(messages)
+    with ChromaStore.in_memory() as other:
+        other.upsert(messages)
+        ours, theirs = store.view(scope), other.view(scope)
+        assert store.ids(scope) == [m.id for m in messages if scope.admits(m)]
+        assert ours.n_messages == theirs.n_messages
+        text = "ship the plan"
+        assert ours.document_frequencies(text) == theirs.document_frequencies(text)
+        assert _shown(ours, ours.search(text).rows, False) == _shown(
+            theirs, theirs.search(text).rows, False
+        )
+        for partition in (("topic", "ops"), ("channel", "dev"), ("none", "")):
+            for window in ((at(2), at(6)), (-np.inf, np.inf)):
+                assert _shown(ours, ours.window(partition, *window)) == _shown(
+                    theirs, theirs.window(partition, *window)
+                )
+        for one in store.ids(scope):
+            near = [view.neighbours(view.rows_of([one])[0], 1, 2) for view in (ours, theirs)]
+            assert _shown(ours, near[0]) == _shown(theirs, near[1])
+
+
+def _shown(view, rows, is_ordered=True):
+    shown = [message.id for message in view.load(rows)]
+    return shown if is_ordered else sorted(shown)
+
+
+def test_traffic_and_pace_are_those_of_chroma(opened):
+    messages = [said(f"m{n}", "plan", n * n, channel=f"c{n % 2}") for n in range(9)]
+    store = opened()
+    store.upsert(messages)
+    with ChromaStore.in_memory() as other:
+        other.upsert(messages)
+        ours, theirs = store.view(Scope()), other.view(Scope())
+        assert ours.pace() == theirs.pace()
+        asked = [("channel", "c1"), ("channel", "c0"), ("channel", "no")]
+        for mine, his in zip(ours.traffic(asked), theirs.traffic(asked), strict=True):
+            assert mine.tolist() == his.tolist()
+
+
+def test_of_a_large_partition_traffic_is_a_sample(opened, small_pages, monkeypatch):
+    store = opened()
+    store.upsert([said(f"m{n}", "plan", n, channel="ops") for n in range(9)])
+    (times,) = store.view(Scope()).traffic([("channel", "ops")])
+    assert len(times) == 9  # milvus_places has a limit of its own
+    monkeypatch.setattr(milvus_places, "MAX_ROWS", 5)
+    (times,) = store.view(Scope()).traffic([("channel", "ops")])
+    assert len(times) == 5
+    assert set(times) <= {at(n) for n in range(9)}
+
+
+def test_a_retriever_keeps_its_messages_in_milvus(opened):
+    from tmem_integrations import TemporalForestRetriever
+
+    history = [
+        {"id": "m1", "timestamp": "2026-03-02T09:00Z", "channel": "ops", "text": "Launch Friday."},
+        {"id": "m2", "timestamp": "2026-03-02T09:05Z", "channel": "ops", "text": "No, Monday."},
+        {"id": "m3", "timestamp": "2026-03-02T09:06Z", "channel": "hr", "text": "Launch party."},
+    ]
+    retriever = TemporalForestRetriever.from_messages(
+        history, store=opened(), access={"ops": ["ann"], "hr": ["bo"]}
+    )
+    with closing(retriever):
+        (document,) = retriever.invoke("When is the launch?", asking_user="ann")
+        assert set(document.metadata["message_ids"]) == {"m1", "m2"}
+        retriever.memory.delete(["m2"])
+        (document,) = retriever.invoke("When is the launch?", asking_user="ann")
+        assert document.metadata["message_ids"] == ["m1"]
+
+
+def test_digests_of_one_name_differ_by_kind_and_tenant():
+    assert len({digest("id", "x"), digest("channel", "x"), digest("id", "x", "acme")}) == 3

@@ -1,0 +1,168 @@
+"""A connection to Milvus: a cluster by its address, or milvus-lite on a file of this machine.
+
+Milvus-lite is a server of its own, in a thread of this process. It is started for the first store on a
+file, serves all others of this process, and ends with the last of them, since only then another
+process may open the file.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tmem_integrations.errors import (
+    ConfigError,
+    MissingExtraError,
+    StoreError,
+    StoreLockedError,
+)
+
+try:
+    import grpc
+    from pymilvus import CollectionSchema, DataType, MilvusClient, MilvusException
+except ModuleNotFoundError as error:
+    raise MissingExtraError("pymilvus", "milvus", "A store in Milvus") from error
+
+__all__ = ["CollectionSchema", "DataType", "Milvus", "MilvusClient"]
+
+# What it logs as an error it also raises.
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+
+_SCHEMES = ("http://", "https://", "tcp://", "unix:")
+# pymilvus says so when nobody answers at the address.
+_UNREACHABLE = 2
+# pymilvus asks every ten seconds whether an idle connection still is one; gRPC servers, milvus-lite's
+# too, hang up on who asks that often.
+_GRPC_OPTIONS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
+
+
+@dataclass
+class _Server:
+    """milvus-lite on one file.
+
+    Attributes:
+        n_users: How many stores of this process use it.
+    """
+
+    server: Any
+    database: Any
+    port: int
+    n_users: int = 0
+
+
+_servers: dict[Path, _Server] = {}
+_servers_lock = threading.Lock()
+
+
+class Milvus:
+    """A client of its own, for one store.
+
+    Attributes:
+        is_lite: Whether it is milvus-lite that answers, in this process or elsewhere.
+
+    Args:
+        uri: Address such as "http://localhost:19530", or a file that ends in ".db".
+        token: "user:password" or an API key.
+        database: Of the cluster; its default one when empty.
+        timeout: Seconds after which a call is given up.
+
+    Raises:
+        ConfigError: If `uri` is neither address nor file.
+        StoreLockedError: If another process has the file open.
+        StoreError: If nobody answers.
+    """
+
+    def __init__(self, uri: str, *, token: str | None, database: str, timeout: float) -> None:
+        self.uri = uri
+        self.timeout = timeout
+        self.file = _file_of(uri)
+        address = uri if self.file is None else _start(self.file)
+        try:
+            with self.errors():
+                self.client = MilvusClient(
+                    address,
+                    token=token or "",
+                    db_name=database,
+                    timeout=timeout,
+                    dedicated=True,
+                    grpc_options=_GRPC_OPTIONS,
+                )
+                version: str = self.client.get_server_version(timeout=timeout)
+        except BaseException:
+            self._stop()
+            raise
+        self.is_lite = version.startswith("milvus_lite")
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn what Milvus raises into a `StoreError` that names the address."""
+        try:
+            yield
+        except (MilvusException, grpc.RpcError) as error:
+            code, text = getattr(error, "code", None), getattr(error, "message", str(error))
+            if code == _UNREACHABLE or isinstance(code, grpc.StatusCode) or "Retry t" in text:
+                raise StoreError(
+                    f"Milvus at {self.uri} cannot be reached within {self.timeout:g} s; check the "
+                    "address, and that it is running."
+                ) from error
+            raise StoreError(f"Store {self.uri}: Milvus says: {text}") from error
+
+    def close(self) -> None:
+        """Close the connection, and milvus-lite with the last one to its file."""
+        self.client.close()
+        self._stop()
+
+    def _stop(self) -> None:
+        if self.file is not None:
+            _release(self.file)
+
+
+def _file_of(uri: str) -> Path | None:
+    """The file of milvus-lite; None for an address."""
+    if uri.startswith(_SCHEMES):
+        return None
+    if not uri.endswith(".db"):
+        raise ConfigError(
+            f"A Milvus store needs an address such as 'http://localhost:19530' or a file that ends in "
+            f"'.db', got {uri!r}."
+        )
+    return Path(uri).expanduser().absolute()
+
+
+def _start(file: Path) -> str:
+    """The address of milvus-lite on a file, started if it is not running."""
+    try:
+        from milvus_lite.adapter.grpc.server import start_server_in_thread
+        from milvus_lite.exceptions import DataDirLockedError, MilvusLiteError
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("milvus-lite", "milvus", "A Milvus store in a file") from error
+
+    with _servers_lock:
+        if file not in _servers:
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                _servers[file] = _Server(*start_server_in_thread(str(file)))
+            except DataDirLockedError as error:
+                raise StoreLockedError(
+                    f"'{file}' is open in another process; milvus-lite serves one at a time. Close it "
+                    "there, or let both use a Milvus server."
+                ) from error
+            except (MilvusLiteError, OSError, ValueError) as error:
+                raise StoreError(f"'{file}' cannot be opened as a Milvus store: {error}") from error
+        _servers[file].n_users += 1
+        return f"http://127.0.0.1:{_servers[file].port}"
+
+
+def _release(file: Path) -> None:
+    with _servers_lock:
+        running = _servers[file]
+        running.n_users -= 1
+        if running.n_users == 0:
+            del _servers[file]
+            running.server.stop(grace=None).wait()
+            running.database.close()

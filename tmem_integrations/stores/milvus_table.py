@@ -1,0 +1,234 @@
+"""One collection of Milvus: rows that are written, counted, searched and read in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tmem_integrations.stores.milvus_client import (
+    CollectionSchema,
+    DataType,
+    Milvus,
+    MilvusClient,
+)
+from tmem_integrations.stores.milvus_rows import MAX_BYTES, MAX_PIECES, MAX_TERMS, Entity
+from tmem_integrations.stores.milvus_scope import all_of, one_of
+
+MAX_ROWS = 16_384
+"""How many rows Milvus gives in one answer."""
+
+_MAX_KEYS = 500
+_DIGEST = {"datatype": DataType.VARCHAR, "max_length": 32}
+# Milvus-lite scans the rows it has not flushed once per call, and far slower than those it has.
+_MAX_UNFLUSHED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a collection is made.
+
+    Attributes:
+        fields: Name of each scalar field to what pymilvus' `add_field` takes.
+        indexed: Scalar fields that filters compare.
+        words: Whether there is a sparse vector of words.
+        dimension: Of the dense vectors; None when there are none.
+        n_partitions: Into how many partitions the partition key is spread; None without one.
+    """
+
+    fields: Mapping[str, Mapping[str, Any]]
+    indexed: tuple[str, ...] = ()
+    words: bool = False
+    dimension: int | None = None
+    n_partitions: int | None = None
+
+
+def message_layout(*, dimension: int | None, by_tenant: bool, n_partitions: int) -> Layout:
+    """The collection of messages."""
+    text = {"datatype": DataType.VARCHAR, "max_length": MAX_BYTES}
+    number = {"datatype": DataType.INT64}
+    pieces = {"element_type": DataType.VARCHAR, "max_length": MAX_BYTES, "max_capacity": MAX_PIECES}
+    terms = {"element_type": DataType.INT64, "max_capacity": MAX_TERMS}
+    names = ("channel", "topic", "author", "author_id", "place", *["tenant"] * by_tenant)
+    fields: dict[str, Mapping[str, Any]] = {
+        "key": _DIGEST | {"is_primary": True},
+        "id": text,
+        **dict.fromkeys(names, _DIGEST),
+        **dict.fromkeys(("sent", "known", "arrival"), number),
+        "terms": terms | {"datatype": DataType.ARRAY},
+        "record": pieces | {"datatype": DataType.ARRAY},
+    }
+    fields["tenant" if by_tenant else "channel"] = _DIGEST | {"is_partition_key": True}
+    return Layout(
+        fields, (*names, "sent", "known", "arrival"), words=True, dimension=dimension,
+        n_partitions=n_partitions,
+    )  # fmt: skip
+
+
+class MilvusTable:
+    """Rows of one collection, by their `key`."""
+
+    def __init__(self, milvus: Milvus, collection: str) -> None:
+        self._milvus = milvus
+        self._collection = collection
+        self._n_unflushed = 0
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a collection."""
+        with self._milvus.errors():
+            return bool(self._client.has_collection(self._collection, **self._patience))
+
+    def create(self, layout: Layout) -> None:
+        """Make the collection, which must not exist."""
+        with self._milvus.errors():
+            self._client.create_collection(
+                self._collection,
+                schema=_schema_of(layout),
+                # Whoever wrote reads what was written.
+                consistency_level="Strong",
+                **({"num_partitions": layout.n_partitions} if layout.n_partitions else {}),
+                **self._patience,
+            )
+            indices = MilvusClient.prepare_index_params()
+            if layout.words:
+                indices.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+            # Read by key, never searched: an index that costs nothing.
+            if layout.dimension is not None:
+                indices.add_index("vector", index_type="FLAT", metric_type="IP")
+            for name in layout.indexed:
+                indices.add_index(name, index_type="INVERTED")
+            # Milvus-lite has none on arrays.
+            if "terms" in layout.fields and not self._milvus.is_lite:
+                indices.add_index("terms", index_type="INVERTED")
+            # To wait for an index on nothing takes half a second for each.
+            self._client.create_index(self._collection, indices, sync=False, **self._patience)
+        self.load()
+
+    def load(self) -> None:
+        """Make the collection ready to be read, which it is not when its server was started anew."""
+        with self._milvus.errors():
+            self._client.load_collection(self._collection, **self._patience)
+
+    def drop(self) -> None:
+        """Delete the collection with all its rows."""
+        with self._milvus.errors():
+            self._client.drop_collection(self._collection, **self._patience)
+
+    def write(self, entities: Sequence[Entity]) -> None:
+        """Add or replace rows of distinct keys."""
+        with self._milvus.errors():
+            self._client.upsert(self._collection, list(entities), **self._patience)
+        self._n_unflushed += len(entities)
+
+    def erase(self, keys: Sequence[str]) -> None:
+        """Remove rows; unknown keys are passed over."""
+        for part in _parts(keys):
+            with self._milvus.errors():
+                self._client.delete(self._collection, filter=one_of("key", part), **self._patience)
+
+    def settle(self) -> None:
+        """Before many reads: let milvus-lite index what was written. A cluster does so by itself."""
+        if self._milvus.is_lite and self._n_unflushed >= _MAX_UNFLUSHED:
+            self._n_unflushed = 0
+            with self._milvus.errors():
+                self._client.flush(self._collection, **self._patience)
+
+    def count(self, condition: str) -> int:
+        """How many rows fulfil a condition; all when it is empty."""
+        (row,) = self.query(condition, ["count(*)"])
+        return int(row["count(*)"])
+
+    def query(
+        self, condition: str, fields: Sequence[str], *, limit: int | None = None
+    ) -> list[Entity]:
+        """Rows that fulfil a condition, in no particular order.
+
+        Args:
+            limit: At most so many; needed where the condition may be empty.
+        """
+        with self._milvus.errors():
+            found = self._client.query(
+                self._collection,
+                filter=condition,
+                output_fields=list(fields),
+                **({} if limit is None else {"limit": limit}),
+                **self._patience,
+            )
+        return list(found)
+
+    def read(self, keys: Sequence[str], fields: Sequence[str]) -> dict[str, Entity]:
+        """Rows by key; unknown keys are left out."""
+        found: dict[str, Entity] = {}
+        for part in _parts(keys):
+            rows = self.query(one_of("key", part), ["key", *fields])
+            found.update((row["key"], row) for row in rows)
+        return found
+
+    def pages(
+        self, condition: str, fields: Sequence[str], prefix: str = ""
+    ) -> Iterator[list[Entity]]:
+        """All rows that fulfil a condition, in pieces.
+
+        Where one answer does not hold them the keys are divided: digests are spread evenly.
+
+        Args:
+            prefix: Only keys that begin with it.
+        """
+        # "g" comes after all hexadecimal digits.
+        within = f'key >= "{prefix}" and key < "{prefix}g"' if prefix else ""
+        page = self.query(all_of([condition, within]), fields, limit=MAX_ROWS)
+        if len(page) < MAX_ROWS:
+            yield page
+            return
+        for digit in "0123456789abcdef":
+            yield from self.pages(condition, fields, prefix + digit)
+
+    def search(
+        self,
+        queries: Sequence[Mapping[int, float]],
+        condition: str,
+        fields: Sequence[str] = (),
+        *,
+        limit: int,
+    ) -> list[list[tuple[float, Entity]]]:
+        """Rows whose words have the largest inner products with sparse vectors.
+
+        Returns:
+            For each query scores, falling, with the row.
+        """
+        with self._milvus.errors():
+            found = self._client.search(
+                self._collection,
+                data=[dict(query) for query in queries],
+                anns_field="words",
+                filter=condition,
+                limit=limit,
+                output_fields=["key", *fields],
+                **self._patience,
+            )
+        return [[(hit["distance"], hit["entity"]) for hit in hits] for hits in found]
+
+    @property
+    def _client(self) -> Any:
+        return self._milvus.client
+
+    @property
+    def _patience(self) -> dict[str, float]:
+        return {"timeout": self._milvus.timeout}
+
+
+def _schema_of(layout: Layout) -> CollectionSchema:
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    for name, options in layout.fields.items():
+        schema.add_field(name, **options)
+    if layout.words:
+        schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
+    if layout.dimension is not None:
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=layout.dimension)
+    return schema
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(keys), _MAX_KEYS):
+        yield keys[start : start + _MAX_KEYS]

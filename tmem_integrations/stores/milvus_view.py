@@ -1,0 +1,242 @@
+"""What one question may read of a history in Milvus. Each call asks the server; little is kept here.
+
+Scores are BM25 as in Okapi, but for two things that make them a matter of the message and of what the
+scope admits alone: the usual length of a message is a constant, and idf is ln(1 + (N − df + ½)/(df + ½)),
+never negative, from counts under the scope. Milvus' own BM25 counts all rows of a collection, other
+people's and deleted ones too, and milvus-lite those of a segment. So weights of words are written as
+sparse vectors, and Milvus sums idf times weight over its inverted index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from tmem_integrations.errors import StoreError
+from tmem_integrations.messages import Message, Scope
+from tmem_integrations.protocols import Matches, Partition, Rows, Scores, Vectors
+from tmem_integrations.stores.milvus_places import SPOT_FIELDS, Places, Spot, spots_of
+from tmem_integrations.stores.milvus_rows import (
+    digest,
+    dimension_of,
+    message_terms,
+    place_of,
+    term_number,
+    term_weights,
+    to_message,
+    to_vector,
+)
+from tmem_integrations.stores.milvus_scope import all_of, condition_of, one_of
+from tmem_integrations.stores.milvus_table import MAX_ROWS, MilvusTable
+from tmem_integrations.stores.timeline import median_pace, microseconds_of
+from tmem_integrations.text import split_terms
+
+_EVER = 2**63 - 1
+# Documents of a term are listed up to here and counted beyond; so many terms are listed in one call.
+_MAX_LISTED = 1_024
+_TERMS_AT_ONCE = 64
+_PACE_SAMPLE = 4_096
+
+
+class MilvusView:
+    """A `HistoryView`: rows are numbers that this view gave to keys.
+
+    It knows nothing that arrived after it was made. What was deleted or edited since is read as it is
+    now, and a message that is loaded is checked against the scope once more.
+
+    Args:
+        scope: What the question may read.
+        table: The messages.
+        clock: The last arrival it may see.
+        tenant: The condition that keeps to one tenant; empty without tenants.
+        tenant_name: Of its keys.
+        language: How words are split.
+        dimension: Of the vectors; None when none are kept.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        table: MilvusTable,
+        *,
+        clock: int,
+        tenant: str,
+        tenant_name: str,
+        language: str | None,
+        dimension: int | None,
+    ) -> None:
+        self._scope = scope
+        self._table = table
+        self._clock = clock
+        self._tenant_name = tenant_name
+        self._language = language
+        self._dimension = dimension
+        self._within = all_of([tenant, condition_of(scope), f"arrival <= {clock}"])
+        self._places = Places(table, self._within)
+        self._spots: list[Spot] = []
+        self._rows: dict[str, int] = {}
+        self._n_messages: int | None = None
+        self._frequencies: dict[str, int] = {}
+        self._messages: dict[int, Message] = {}
+
+    @property
+    def n_messages(self) -> int:
+        """How many messages the scope admits."""
+        if self._n_messages is None:
+            self._n_messages = self._table.count(self._within)
+        return self._n_messages
+
+    def pace(self) -> float | None:
+        """Median seconds between consecutive messages of a partition, of the last 4,096 to arrive; where
+        the scope admits less than two of those, of more."""
+        n_arrivals, pace = _PACE_SAMPLE, None
+        while pace is None:
+            since = self._clock - n_arrivals
+            condition = all_of([self._within, f"arrival > {since}"])
+            rows = self._table.query(condition, ["sent", "place"], limit=MAX_ROWS)
+            sent = np.array([row["sent"] for row in rows], dtype=np.int64)
+            _, places = np.unique([row["place"] for row in rows], return_inverse=True)
+            pace = median_pace(sent, places)
+            if since <= 0:
+                break
+            n_arrivals *= 16
+        return pace
+
+    def search(self, text: str) -> Matches:
+        """The 16,384 best messages that share a term with `text`, with their BM25 scores.
+
+        Two terms share a dimension once in four thousand million pairs; then one finds the other.
+        """
+        terms = Counter(split_terms(text, language=self._language))
+        idf = self._idf(terms)
+        query: defaultdict[int, float] = defaultdict(float)
+        for term, repeats in terms.items():
+            if self._frequencies[term]:
+                query[dimension_of(term_number(term))] += repeats * idf[term]
+        if not query:
+            return Matches(np.empty(0, np.int64), np.empty(0))
+        (hits,) = self._table.search([query], self._within, SPOT_FIELDS, limit=MAX_ROWS)
+        scored = {hit["key"]: score for score, hit in hits}
+        spots = spots_of(hit for _, hit in hits)
+        return Matches(
+            self._give(spots), np.array([scored[spot.key] for spot in spots], np.float64)
+        )
+
+    def term_scores(self, text: str, rows: Rows) -> Scores:
+        """(t, n) what each distinct term of `text` adds to the score of each row, from its message."""
+        self._require(rows)
+        terms = list(dict.fromkeys(split_terms(text, language=self._language)))
+        idf = self._idf(terms)
+        table = np.zeros((len(terms), len(rows)))
+        for column, message in enumerate(self._remembered(rows)):
+            if message is not None:
+                weights = term_weights(message_terms(message, self._language))
+                table[:, column] = [idf[term] * weights.get(term, 0.0) for term in terms]
+        return table
+
+    def document_frequencies(self, text: str) -> dict[str, int]:
+        """For each distinct term of `text`, how many visible messages hold it; 0 where none does."""
+        terms = list(dict.fromkeys(split_terms(text, language=self._language)))
+        self._count(terms)
+        return {term: self._frequencies[term] for term in terms}
+
+    def window(self, partition: Partition, start: float, end: float) -> Rows:
+        """Messages of a partition with start <= sent_at <= end, in (time, arrival) order.
+
+        Args:
+            start: POSIX seconds, read to the nearest microsecond.
+            end: The same.
+        """
+        first, last = (max(-_EVER, microseconds_of(time)) for time in (start, end))
+        return self._give(self._places.window(place_of(partition), first, last))
+
+    def neighbours(self, row: int, before: int, after: int) -> Rows:
+        """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
+        self._require(np.array([row]))
+        return self._give(self._places.neighbours(self._spots[row], before, after))
+
+    def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
+        """For each partition the times of its messages; of large ones, a sample of 16,384 in all."""
+        times = self._places.times([place_of(partition) for partition in partitions])
+        return tuple(np.array(own, dtype=np.float64) / 1e6 for own in times)
+
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Rows of messages by id, in order; those that are not visible are left out."""
+        keys = [digest("id", one, self._tenant_name) for one in ids]
+        condition = all_of([one_of("key", set(keys)), self._within])
+        pages = self._table.pages(condition, SPOT_FIELDS)
+        spots = {spot.key: spot for page in pages for spot in spots_of(page)}
+        return self._give([spots[key] for key in keys if key in spots])
+
+    def times(self, rows: Rows) -> Scores:
+        """(n,) sent_at in POSIX seconds."""
+        self._require(rows)
+        return np.array([self._spots[row].sent for row in rows.tolist()], dtype=np.float64) / 1e6
+
+    def load(self, rows: Rows) -> tuple[Message | None, ...]:
+        """The messages; None where one was deleted, or edited out of the scope, since the view was made."""
+        self._require(rows)
+        self._read_messages(dict.fromkeys(rows.tolist()))
+        return tuple(self._messages.get(row) for row in rows.tolist())
+
+    def vectors(self, rows: Rows) -> Vectors | None:
+        """(n, d) unit vectors, a zero vector where one is missing; None when the store keeps none."""
+        self._require(rows)
+        if self._dimension is None:
+            return None
+        keys = [self._spots[row].key for row in rows.tolist()]
+        found = self._table.read(list(dict.fromkeys(keys)), ["vector"])
+        vectors = np.zeros((len(keys), self._dimension), np.float32)
+        for index, key in enumerate(keys):
+            if key in found:
+                vectors[index] = to_vector(found[key])
+        return vectors
+
+    def _remembered(self, rows: Rows) -> list[Message | None]:
+        """Messages as they were loaded last, read now where they were not."""
+        self._read_messages(row for row in rows.tolist() if row not in self._messages)
+        return [self._messages.get(row) for row in rows.tolist()]
+
+    def _read_messages(self, rows: Iterable[int]) -> None:
+        by_key = {self._spots[row].key: row for row in rows}
+        found = self._table.read(list(by_key), ["id", "record"])
+        for key, row in by_key.items():
+            message = to_message(found[key]) if key in found else None
+            self._messages.pop(row, None)
+            if message is not None and self._scope.admits(message):
+                self._messages[row] = message
+
+    def _idf(self, terms: Iterable[str]) -> Mapping[str, float]:
+        names = list(terms)
+        self._count(names)
+        df = np.array([self._frequencies[term] for term in names], dtype=np.float64)
+        idf = np.log1p((max(self.n_messages, df.max(initial=0)) - df + 0.5) / (df + 0.5))
+        return dict(zip(names, idf.tolist(), strict=True))
+
+    def _count(self, terms: Sequence[str]) -> None:
+        """Count the documents of terms: of rare ones those listed, of frequent ones by the server."""
+        new = [term for term in terms if term not in self._frequencies]
+        for start in range(0, len(new), _TERMS_AT_ONCE):
+            part = new[start : start + _TERMS_AT_ONCE]
+            queries = [{dimension_of(term_number(term)): 1.0} for term in part]
+            lists = self._table.search(queries, self._within, limit=_MAX_LISTED)
+            for term, hits in zip(part, lists, strict=True):
+                n_hits = len(hits)
+                if n_hits == _MAX_LISTED:
+                    holds = f"array_contains(terms, {term_number(term)})"
+                    n_hits = max(n_hits, self._table.count(all_of([self._within, holds])))
+                self._frequencies[term] = n_hits
+
+    def _give(self, spots: Sequence[Spot]) -> Rows:
+        """The rows of messages: a new one for each that this view has not met."""
+        for spot in spots:
+            if spot.key not in self._rows:
+                self._rows[spot.key] = len(self._spots)
+                self._spots.append(spot)
+        return np.array([self._rows[spot.key] for spot in spots], dtype=np.int64)
+
+    def _require(self, rows: Rows) -> None:
+        if not ((rows >= 0) & (rows < len(self._spots))).all():
+            raise StoreError("A row is valid for the view that gave it; this view has not.")

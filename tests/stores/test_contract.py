@@ -151,8 +151,8 @@ def test_every_text_between_edits_is_known_in_its_time(store):
         store.upsert([edited(message, text, minute)])
     asked = [START + timedelta(minutes=m) for m in (-1, 0, 10, 19, 20)]
     assert [
-        [m.text for m in store.view(scope).load(store.view(scope).rows_of(["m1"]))]
-        for scope in (Scope(Query.create("", as_of=time)) for time in asked)
+        [m.text for m in view.load(view.rows_of(["m1"]))]
+        for view in (store.view(Scope(Query.create("", as_of=time))) for time in asked)
     ] == [[], ["one"], ["two"], ["two"], ["three"]]
 
 

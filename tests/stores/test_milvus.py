@@ -26,6 +26,7 @@ from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Query, Scope
 from tmem_integrations.protocols import IngestReport
 from tmem_integrations.stores.chroma import ChromaStore
+from tmem_integrations.stores.versions import Row
 
 milvus = pytest.importorskip("tmem_integrations.stores.milvus", exc_type=ImportError)
 pytest.importorskip("milvus_lite")
@@ -297,12 +298,17 @@ def test_an_ingest_that_fails_part_way_says_what_is_stored_and_can_be_run_again(
     assert store.check() == ()
 
 
+def rows_of(store, message, arrival):
+    """What the store would write of a message."""
+    return store._entities(Row(message, arrival, 0), None)
+
+
 def test_what_a_killed_writer_stored_is_found_by_the_next_one(opened):
     store = opened()
     store.upsert([said("m1", "plan", channel="ops")])
     # As if it were killed after it wrote a row and before it said so.
     store._catalogue.unsettle(["new", "never"])
-    store._table.write([store._entity(said("m2", "plan", channel="new"), 2, None)])
+    store._table.write(rows_of(store, said("m2", "plan", channel="new"), 2))
     assert found(store, "plan") == ["m1"]
     again = opened()
     assert found(again, "plan") == ["m1", "m2"]
@@ -314,7 +320,7 @@ def test_what_a_killed_writer_stored_is_found_by_the_next_one(opened):
 def test_an_old_view_shows_no_part_of_a_batch_that_is_being_written(opened):
     store = opened()
     store.upsert([said("m1", "plan")])
-    store._table.write([store._entity(said("m2", "plan"), 2, None)])
+    store._table.write(rows_of(store, said("m2", "plan"), 2))
     view = store.view(Scope())
     assert view.n_messages == len(view.search("plan").rows) == 1
     assert view.document_frequencies("plan") == {"plan": 1}
@@ -324,7 +330,7 @@ def test_an_old_view_shows_no_part_of_a_batch_that_is_being_written(opened):
 def test_check_names_what_disagrees(opened):
     store = opened()
     store.upsert([said("m1", "plan", channel="ops"), said("m2", "lunch")])
-    row = store._entity(said("m1", "plan", channel="ops"), 1, None)
+    (row,) = rows_of(store, said("m1", "plan", channel="ops"), 1)
     store._table.write([row | {"sent": 7, "words": {5: 1.0}}])
     store._catalogue.settle("gone", occurs=True)
     assert store.check() == (

@@ -4,8 +4,9 @@ Words, times, filters, deletes and upserts are Milvus' affair; a question reads 
 more. See `milvus_view` on how scores differ from those of other stores.
 
 Milvus changes one row at a time and knows no transaction over several. So a message is one row, with its
-words and its vector; what several rows must agree on (which channels occur, how far readers may see) is
-written last, and set right by the next writer that opens the store after one was killed.
+words, its vector and all that it said before; what several rows must agree on (versions of a message,
+which channels occur, how far readers may see) is marked before and settled after a change, and set right
+by the next writer that opens the store after one was killed.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tmem_integrations.errors import (
     ConfigError,
@@ -28,26 +29,36 @@ from tmem_integrations.errors import (
     StoreMismatchError,
 )
 from tmem_integrations.messages import Message, Scope
-from tmem_integrations.protocols import HistoryView, IngestReport, Vectors
+from tmem_integrations.protocols import (
+    DerivedRows,
+    HistoryView,
+    ImportTimes,
+    IngestReport,
+    Vectors,
+)
 from tmem_integrations.stores.compatibility import (
     check_vectors,
     is_same_space,
     require_same_space,
 )
+from tmem_integrations.stores.derived import TransientRows
 from tmem_integrations.stores.milvus_catalogue import SCHEMA, Built, Catalogue
 from tmem_integrations.stores.milvus_check import find_problems
 from tmem_integrations.stores.milvus_client import Milvus
 from tmem_integrations.stores.milvus_rows import (
+    ROW_FIELDS,
     Entity,
     digest,
     size_of,
-    to_entity,
-    to_message,
+    to_bytes,
+    to_entities,
+    to_row,
     to_vector,
 )
-from tmem_integrations.stores.milvus_scope import all_of, condition_of
+from tmem_integrations.stores.milvus_scope import all_of, condition_of, one_of
 from tmem_integrations.stores.milvus_table import MilvusTable, message_layout
 from tmem_integrations.stores.milvus_view import MilvusView
+from tmem_integrations.stores.versions import Row, edited
 
 Item = TypeVar("Item")
 
@@ -67,6 +78,7 @@ class MilvusStore:
         name: How errors call the store.
         tenant: Whose history it is in a collection of many; None when the collection has one history.
         read_only: Whether it refuses to write.
+        derived: What was made of the messages; kept for as long as this object, not in Milvus.
     """
 
     def __init__(
@@ -81,6 +93,7 @@ class MilvusStore:
         self.name = f"'{milvus.uri}' ({collection})"
         self.tenant = tenant
         self.read_only = read_only
+        self.derived: DerivedRows = TransientRows()
         self._milvus = milvus
         self._table = MilvusTable(milvus, collection)
         self._catalogue = Catalogue(MilvusTable(milvus, f"{collection}_catalogue"), tenant)
@@ -89,6 +102,8 @@ class MilvusStore:
         self._within = "" if tenant is None else f'tenant == "{digest("tenant", tenant)}"'
         self._built = self._open(collection, wanted)
         self._adopt(wanted.model, wanted.dimension)
+        # Whether all that several rows must agree on is so.
+        self._is_settled = False
         if not read_only:
             self._recover()
 
@@ -166,7 +181,7 @@ class MilvusStore:
 
     def __len__(self) -> int:
         self._require_open()
-        return self._table.count(self._within)
+        return self._table.count(all_of([self._within, condition_of(Scope())]))
 
     def __enter__(self) -> Self:
         return self
@@ -191,7 +206,8 @@ class MilvusStore:
         for message in messages:
             if not isinstance(message, Message):
                 raise MessageError(f"upsert takes Message records, got {message!r:.100}.")
-        with self._lock:
+        with self.derived.lock, self._lock:
+            self._recover()
             checked = self._check_vectors(len(messages), vectors)
             latest: dict[str, int] = {}
             report = IngestReport()
@@ -206,6 +222,7 @@ class MilvusStore:
                 try:
                     report += self._write(part, None if checked is None else checked[batch])
                 except StoreError as error:
+                    self._is_settled = False
                     raise self._explain(error, done, part, len(latest)) from error
                 done.extend(message.id for message in part)
         return report
@@ -223,22 +240,30 @@ class MilvusStore:
         if isinstance(ids, str):
             raise InputError(f"delete takes several ids, got the text {ids!r}; pass [{ids!r}].")
         n_deleted = 0
-        with self._lock:
+        with self.derived.lock, self._lock:
+            self._recover()
+            self.derived.erase(list(dict.fromkeys(ids)))
             for batch in _batches(dict.fromkeys(ids), _BATCH):
-                found = self._table.read([self._key(one) for one in batch], ["id", "record"])
-                channels = {to_message(entity).channel for entity in found.values()}
-                with self._settling(channels):
-                    self._table.erase(list(found))
+                found = self._read(batch)
+                self._is_settled = False
+                with self._settling({row.message.channel for row, _ in found.values()}):
+                    self._table.erase([self._key(one) for one in found], field="owner")
+                self._is_settled = True
                 n_deleted += len(found)
         return n_deleted
 
     def get(self, ids: Iterable[str]) -> dict[str, Message]:
         """Messages by id; unknown ids are left out."""
         self._require_open()
-        keys = [self._key(one) for one in dict.fromkeys(ids)]
-        found = self._table.read(keys, ["id", "record"])
-        messages = [to_message(found[key]) for key in keys if key in found]
-        return {message.id: message for message in messages}
+        return {one: row.message for one, (row, _) in self._read(ids).items()}
+
+    def import_times(self, ids: Sequence[str]) -> dict[str, ImportTimes]:
+        """When messages were stored, by id; unknown ids are left out."""
+        self._require_open()
+        return {
+            one: ImportTimes(row.stored_at, row.changed_at or row.stored_at)
+            for one, (row, _) in self._read(ids).items()
+        }
 
     def ids(self, scope: Scope) -> list[str]:
         """Ids of all messages that `scope` admits, in order of arrival."""
@@ -357,51 +382,110 @@ class MilvusStore:
         self._built = built
 
     def _recover(self) -> None:
-        """Finish what a killed writer began: its last rows become visible, its channels are settled."""
+        """Finish what a killed or failed writer began, once: its last rows become visible, versions of
+        messages and channels are made to agree."""
+        if self._is_settled:
+            return
         clock = self._catalogue.read_clock()
         ahead = self._table.pages(all_of([self._within, f"arrival > {clock}"]), ["arrival"])
         latest = max((row["arrival"] for page in ahead for row in page), default=clock)
         if latest > clock:
             self._catalogue.write_clock(latest)
+        for owners in self._catalogue.half_edited():
+            with self._catalogue.editing(owners):
+                self._mend(owners)
         for channel in self._catalogue.channels(unsettled=True):
             self._settle(channel)
+        self._is_settled = True
+
+    def _mend(self, owners: Sequence[str]) -> None:
+        """Make the versions of messages anew from their present rows."""
+        fields = [*ROW_FIELDS, *(["vector"] if self.dimension is not None else [])]
+        found = self._table.read(owners, fields)
+        entities = [
+            entity
+            for kept in found.values()
+            for entity in self._entities(
+                to_row(kept), to_vector(kept) if "vector" in kept else None
+            )
+        ]
+        for part in _of_size(entities):
+            self._table.write(part)
+        self._drop_versions(owners, {entity["key"] for entity in entities})
 
     def _write(self, messages: Sequence[Message], vectors: Vectors | None) -> IngestReport:
         """Write those messages of a batch that are new or have changed, then show them to readers."""
-        fields = ["id", "record", "arrival", *(["vector"] if vectors is not None else [])]
-        stored = self._table.read([self._key(m.id) for m in messages], fields)
+        stored = self._read([message.id for message in messages])
         clock = self._catalogue.read_clock()
-        latest = max((row["arrival"] for row in stored.values()), default=clock)
-        arrival = latest = max(clock, latest)
-        entities: list[Entity] = []
+        arrival = max([clock, *(row.arrival for row, _ in stored.values())])
+        now = datetime.now(UTC)
+        changed: list[tuple[Row, Vectors | None]] = []
+        moved: set[str | None] = set()
         came: set[str | None] = set()
-        went: set[str | None] = set()
+        rewritten: list[str] = []
+        n_added = 0
         for index, message in enumerate(messages):
-            old = stored.get(self._key(message.id))
+            row, kept = stored.get(message.id, (None, None))
             vector = None if vectors is None else vectors[index]
-            before = None if old is None else to_message(old)
-            if old is not None and before == message and not _differs(vector, old):
+            if row is None:
+                arrival, n_added = arrival + 1, n_added + 1
+                new = Row(message, arrival, 0, stored_at=now)
+            elif row.message != message or _differs(vector, kept):
+                old_vector = b"" if kept is None else to_bytes(kept)
+                new = edited(row, message, version=0, now=now, vector=old_vector)
+                if row.message != message:
+                    rewritten.append(message.id)
+                    moved |= {row.message.channel} - {message.channel}
+            else:
                 continue
+            changed.append((new, vector))
             came.add(message.channel)
-            if before is not None and before.channel != message.channel:
-                went.add(before.channel)
-            arrival += old is None
-            at = arrival if old is None else old["arrival"]
-            entities.append(self._entity(message, at, vector))
         known = self._catalogue.listed(name for name in came if name is not None)
-        with self._settling(went | (came - known)):
-            for part in _of_size(entities):
-                self._table.write(part)
+        self.derived.erase(rewritten, keeps_filed=True)
+        with self._settling(moved | (came - known)):
+            self._put(changed, stored)
         if arrival > clock:
             self._catalogue.write_clock(arrival)
-        n_added = arrival - latest
-        return IngestReport(n_added, len(entities) - n_added, len(messages) - len(entities))
+        n_updated = len(changed) - n_added
+        return IngestReport(n_added, n_updated, len(messages) - len(changed))
 
-    def _entity(self, message: Message, arrival: int, vector: NDArray[np.float32] | None) -> Entity:
-        entity = to_entity(message, arrival, language=self.language, tenant=self.tenant)
-        if self.dimension is not None:
-            entity["vector"] = [0.0] * self.dimension if vector is None else vector.tolist()
-        return entity
+    def _put(self, rows: Sequence[tuple[Row, Vectors | None]], there: Collection[str]) -> None:
+        """Write all versions of some messages.
+
+        Args:
+            rows: With the vector of the present text.
+            there: Ids of messages that may have versions already.
+        """
+        entities = [entity for row, vector in rows for entity in self._entities(row, vector)]
+        owners = [self._key(row.message.id) for row, _ in rows if row.message.id in there]
+        with self._catalogue.editing(owners):
+            for part in _of_size(entities):
+                self._table.write(part)
+            self._drop_versions(owners, {entity["key"] for entity in entities})
+
+    def _drop_versions(self, owners: Sequence[str], kept: Collection[str]) -> None:
+        """Erase versions of messages that are no longer kept."""
+        for part in _batches(owners, _BATCH):
+            pages = self._table.pages(one_of("owner", part), ["key"])
+            self._table.erase([r["key"] for page in pages for r in page if r["key"] not in kept])
+
+    def _entities(self, row: Row, vector: Vectors | None) -> list[Entity]:
+        if self.dimension is None:
+            vector = None
+        elif vector is None:
+            vector = np.zeros(self.dimension, np.float32)
+        return to_entities(row, vector, language=self.language, tenant=self.tenant)
+
+    def _read(self, ids: Iterable[str]) -> dict[str, tuple[Row, Vectors | None]]:
+        """Rows by id with the vector of the present text; unknown ids are left out."""
+        keys = [self._key(one) for one in dict.fromkeys(ids)]
+        fields = [*ROW_FIELDS, *(["vector"] if self.dimension is not None else [])]
+        found = self._table.read(keys, fields)
+        entities = [found[key] for key in keys if key in found]
+        return {
+            entity["id"]: (to_row(entity), to_vector(entity) if "vector" in entity else None)
+            for entity in entities
+        }
 
     @contextmanager
     def _settling(self, channels: Iterable[str | None]) -> Iterator[None]:
@@ -445,9 +529,11 @@ class MilvusStore:
             raise StoreError(f"Store {self.name} is open for reading only; open it to write.")
 
 
-def _differs(new: NDArray[np.float32] | None, old: Entity) -> bool:
+def _differs(new: Vectors | None, old: Vectors | None) -> bool:
     """Whether a message needs its vector written; without a new one it keeps what it has."""
-    return new is not None and not np.allclose(to_vector(old), new, rtol=0, atol=_SAME_VECTOR)
+    if new is None:
+        return False
+    return old is None or not np.allclose(old, new, rtol=0, atol=_SAME_VECTOR)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -461,7 +547,7 @@ def _of_size(entities: Sequence[Entity]) -> Iterator[list[Entity]]:
     part: list[Entity] = []
     n_bytes = 0
     for entity in entities:
-        size = size_of(entity) + 8 * len(entity.get("vector", ()))
+        size = size_of(entity)
         if part and n_bytes + size > _BATCH_BYTES:
             yield part
             part, n_bytes = [], 0

@@ -7,7 +7,8 @@ marked first: whoever opens the store for writing settles what a killed writer l
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,7 +20,8 @@ from tmem_integrations.stores.table import Manifest
 
 SCHEMA = 1
 
-_CHANNEL, _UNSETTLED, _CLOCK, _BUILT = "channel", "unsettled", "clock", "built"
+_CHANNEL, _UNSETTLED, _EDITING = "channel", "unsettled", "editing"
+_CLOCK, _BUILT = "clock", "built"
 _TEXT = {"datatype": DataType.VARCHAR, "max_length": 32}
 _LAYOUT = Layout(
     fields={
@@ -135,6 +137,25 @@ class Catalogue:
             self._write(self._key(_CHANNEL, channel), _CHANNEL, channel)
         else:
             self._table.erase([self._key(_CHANNEL, channel)])
+
+    @contextmanager
+    def editing(self, owners: Sequence[str]) -> Iterator[None]:
+        """Around a change of several versions of some messages; the mark stays when it fails.
+
+        Args:
+            owners: Digests of their ids.
+        """
+        key = self._key(_EDITING, "")
+        if owners:
+            self._write(key, _EDITING, list(owners))
+        yield
+        if owners:
+            self._table.erase([key])
+
+    def half_edited(self) -> list[list[str]]:
+        """The messages of a change that did not end."""
+        found = self._read(self._key(_EDITING, ""))
+        return [] if found is None else [found]
 
     def _key(self, kind: str, name: str) -> str:
         return digest(f"catalogue {kind}", name, self._tenant)

@@ -15,7 +15,7 @@ from tmem_integrations.stores.milvus_rows import Entity
 from tmem_integrations.stores.milvus_scope import all_of, one_of
 from tmem_integrations.stores.milvus_table import MAX_ROWS, MilvusTable
 
-SPOT_FIELDS = ("key", "sent", "arrival", "place")
+SPOT_FIELDS = ("owner", "sent", "arrival", "place")
 
 _WHOLE = 4_096
 _ALWAYS = (-(2**63) + 1, 2**63 - 1)
@@ -30,19 +30,19 @@ class Spot:
     Attributes:
         sent: Microseconds since 1970 UTC.
         arrival: Order of arrival.
-        key: Its key in Milvus.
+        owner: The digest of its id.
         place: The digest of its partition.
     """
 
     sent: int
     arrival: int
-    key: str
+    owner: str
     place: str
 
 
 def spots_of(rows: Iterable[Entity]) -> list[Spot]:
     """Rows with `SPOT_FIELDS` in (time, arrival) order."""
-    return sorted(Spot(row["sent"], row["arrival"], row["key"], row["place"]) for row in rows)
+    return sorted(Spot(row["sent"], row["arrival"], row["owner"], row["place"]) for row in rows)
 
 
 class Places:

@@ -3,26 +3,32 @@
 Names are compared by digests and words by numbers, so an expression sent to Milvus holds nothing that
 anybody wrote, and no length is too long. A digest is also spread evenly, so a range of keys is a fair
 sample. The message is one JSON text, cut into as many pieces as Milvus' limit of 65,535 bytes asks for.
+
+A message that was edited has a row for each text it had, with the times between which that was known. The
+present one counts: it holds all the others too, and they are made of it.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tmem_integrations.errors import InputError
 from tmem_integrations.messages import Message, to_microseconds
-from tmem_integrations.protocols import Partition, partition_of
-from tmem_integrations.stores.rows import Row, from_metadata, to_metadata
+from tmem_integrations.protocols import Partition, Vectors, partition_of
+from tmem_integrations.stores.rows import from_metadata, to_metadata
+from tmem_integrations.stores.versions import Row, Version, versions_of
 from tmem_integrations.text import index_text, split_terms
 
 Entity = dict[str, Any]
+
+ROW_FIELDS = ("id", "record", "earlier")
+"""What `to_row` reads."""
 
 MAX_BYTES = 65_535
 """What Milvus takes in one text."""
@@ -86,41 +92,79 @@ def term_weights(terms: Sequence[str]) -> dict[str, float]:
     }
 
 
-def to_entity(
-    message: Message, arrival: int, *, language: str | None, tenant: str | None
-) -> Entity:
-    """A row without its vector.
+def to_entities(
+    row: Row, vector: Vectors | None, *, language: str | None, tenant: str | None
+) -> list[Entity]:
+    """What Milvus keeps of a row: one row of its own for each version of the message, the present last.
+
+    Args:
+        vector: (d,) of the present text; None when no vectors are kept.
+        language: How words are split.
+        tenant: Whose message it is; None without tenants.
 
     Raises:
         InputError: If the id is longer than Milvus takes.
     """
-    if len(message.id.encode()) > MAX_BYTES:
-        raise InputError(f"Message {message.id[:80]!r}…: an id may have {MAX_BYTES:,} bytes.")
+    if len(row.message.id.encode()) > MAX_BYTES:
+        raise InputError(f"Message {row.message.id[:80]!r}…: an id may have {MAX_BYTES:,} bytes.")
+    owner = digest("id", row.message.id, tenant or "")
+    *past, present = versions_of(row)
+    entities = []
+    for version, old in zip(past, row.earlier, strict=True):
+        entity = _to_entity(version, Row(version.message, row.arrival, 0), language)
+        entity["key"] = digest("version", f"{version.known} {row.message.id}", tenant or "")
+        entity["vector"] = None if vector is None else _from_bytes(old.vector, len(vector))
+        entities.append(entity)
+    entities.append({**_to_entity(present, row, language), "key": owner, "vector": vector})
+    for entity in entities:
+        entity["owner"] = owner
+        if tenant is not None:
+            entity["tenant"] = digest("tenant", tenant)
+        kept = entity.pop("vector")
+        if kept is not None:
+            entity["vector"] = kept.tolist()
+    return entities
+
+
+def _to_entity(version: Version, row: Row, language: str | None) -> Entity:
+    message = version.message
     weights = {term_number(t): w for t, w in term_weights(message_terms(message, language)).items()}
-    sent = to_microseconds(message.sent_at)
-    edited = sent if message.edited_at is None else to_microseconds(message.edited_at)
-    entity = {
-        "key": digest("id", message.id, tenant or ""),
+    metadata = to_metadata(replace(row, version=0))
+    return {
         "id": message.id,
         "channel": digest_or_blank("channel", message.channel),
         "topic": digest_or_blank("topic", message.topic),
         "author": digest_or_blank("author", message.author),
         "author_id": digest_or_blank("author", message.author_id),
         "place": place_of(partition_of(message)),
-        "sent": sent,
-        "known": max(sent, edited),
-        "arrival": arrival,
+        "sent": to_microseconds(message.sent_at),
+        "known": version.known,
+        "until": version.until,
+        "arrival": row.arrival,
         "terms": sorted(weights)[:MAX_TERMS],
         "words": {dimension_of(n): w for n, w in weights.items()} or {_NO_WORDS: 1.0},
-        "record": cut_pieces(to_metadata(Row(message, arrival, 0))["record"]),
+        "record": cut_pieces(metadata["record"]),
+        "earlier": cut_pieces(metadata.get("earlier", "")),
     }
-    return entity if tenant is None else {**entity, "tenant": digest("tenant", tenant)}
 
 
-def to_message(entity: Mapping[str, Any]) -> Message:
-    """Inverse of `to_entity`, from `id` and `record`."""
-    record = "".join(entity["record"])
-    return from_metadata(entity["id"], {"record": record, "version": 0}).message
+def to_row(entity: Mapping[str, Any]) -> Row:
+    """Inverse of `to_entities`, from `ROW_FIELDS` of the present row."""
+    metadata = {"version": 0, "record": "".join(entity["record"])}
+    if entity["earlier"]:
+        metadata["earlier"] = "".join(entity["earlier"])
+    return from_metadata(entity["id"], metadata)
+
+
+def to_bytes(vector: Vectors) -> bytes:
+    """A vector as `Earlier` keeps it."""
+    return vector.astype("<f4").tobytes() if vector.any() else b""
+
+
+def _from_bytes(kept: bytes, dimension: int) -> Vectors:
+    if not kept:
+        return np.zeros(dimension, np.float32)
+    return np.frombuffer(kept, dtype="<f4").astype(np.float32)
 
 
 def cut_pieces(text: object) -> list[str]:
@@ -140,17 +184,13 @@ def cut_pieces(text: object) -> list[str]:
     return pieces
 
 
-def to_vector(entity: Mapping[str, Any]) -> NDArray[np.float32]:
+def to_vector(entity: Mapping[str, Any]) -> Vectors:
     """The stored vector of a row."""
     return np.asarray(entity["vector"], dtype=np.float32)
 
 
 def size_of(entity: Mapping[str, Any]) -> int:
     """About how many bytes a row takes on the way to Milvus."""
-    text = sum(len(piece.encode()) for piece in entity["record"])
-    return (
-        text
-        + len(json.dumps(entity["id"]))
-        + 8 * (len(entity["terms"]) + len(entity["words"]))
-        + 400
-    )
+    pieces = (entity["id"], *entity["record"], *entity["earlier"])
+    numbers = len(entity["terms"]) + len(entity["words"]) + len(entity.get("vector", ()))
+    return sum(len(piece.encode()) for piece in pieces) + 8 * numbers + 400

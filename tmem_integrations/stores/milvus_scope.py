@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from tmem_integrations.messages import Scope, to_microseconds
+from tmem_integrations.messages import Query, Scope, to_microseconds
 from tmem_integrations.stores.milvus_rows import digest
+from tmem_integrations.stores.versions import NEVER
 
 # No digest is this short, so nothing is equal to it.
 _NOTHING = "-"
@@ -25,12 +26,20 @@ def one_of(field: str, digests: Collection[str]) -> str:
     return f"{field} in [{listed}]"
 
 
+def version_of(query: Query) -> str:
+    """Which version of each message a question reads: that of its `as_of`, else the present one."""
+    if query.as_of is None:
+        return f"until == {NEVER}"
+    moment = to_microseconds(query.as_of)
+    return f"known <= {moment} and until > {moment}"
+
+
 def condition_of(scope: Scope) -> str:
-    """`Scope.admits` for Milvus; empty when it admits everything.
+    """`Scope.admits` for Milvus.
 
     Examples:
         >>> condition_of(Scope(readable=frozenset()))
-        'channel in ["-"]'
+        'channel in ["-"] and until == 9223372036854775807'
     """
     query = scope.query
     conditions = []
@@ -47,8 +56,7 @@ def condition_of(scope: Scope) -> str:
         by_name = _named("author", "author", query.authors)
         by_id = _named("author_id", "author", query.authors)
         conditions.append(f"({by_name} or {by_id})")
-    if query.as_of is not None:
-        conditions.append(f"known <= {to_microseconds(query.as_of)}")
+    conditions.append(version_of(query))
     if query.after is not None:
         conditions.append(f"sent >= {to_microseconds(query.after)}")
     if query.before is not None:

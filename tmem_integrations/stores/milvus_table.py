@@ -19,6 +19,7 @@ MAX_ROWS = 16_384
 """How many rows Milvus gives in one answer."""
 
 _MAX_KEYS = 500
+_NUMBER = {"datatype": DataType.INT64}
 _DIGEST = {"datatype": DataType.VARCHAR, "max_length": 32}
 # Milvus-lite scans the rows it has not flushed once per call, and far slower than those it has.
 _MAX_UNFLUSHED = 200
@@ -46,21 +47,22 @@ class Layout:
 def message_layout(*, dimension: int | None, by_tenant: bool, n_partitions: int) -> Layout:
     """The collection of messages."""
     text = {"datatype": DataType.VARCHAR, "max_length": MAX_BYTES}
-    number = {"datatype": DataType.INT64}
     pieces = {"element_type": DataType.VARCHAR, "max_length": MAX_BYTES, "max_capacity": MAX_PIECES}
     terms = {"element_type": DataType.INT64, "max_capacity": MAX_TERMS}
-    names = ("channel", "topic", "author", "author_id", "place", *["tenant"] * by_tenant)
+    numbers = ("sent", "known", "until", "arrival")
+    names = ("owner", "channel", "topic", "author", "author_id", "place", *["tenant"] * by_tenant)
     fields: dict[str, Mapping[str, Any]] = {
         "key": _DIGEST | {"is_primary": True},
         "id": text,
         **dict.fromkeys(names, _DIGEST),
-        **dict.fromkeys(("sent", "known", "arrival"), number),
+        **dict.fromkeys(numbers, _NUMBER),
         "terms": terms | {"datatype": DataType.ARRAY},
         "record": pieces | {"datatype": DataType.ARRAY},
+        "earlier": pieces | {"datatype": DataType.ARRAY},
     }
     fields["tenant" if by_tenant else "channel"] = _DIGEST | {"is_partition_key": True}
     return Layout(
-        fields, (*names, "sent", "known", "arrival"), words=True, dimension=dimension,
+        fields, (*names, *numbers), words=True, dimension=dimension,
         n_partitions=n_partitions,
     )  # fmt: skip
 
@@ -121,11 +123,11 @@ class MilvusTable:
             self._client.upsert(self._collection, list(entities), **self._patience)
         self._n_unflushed += len(entities)
 
-    def erase(self, keys: Sequence[str]) -> None:
-        """Remove rows; unknown keys are passed over."""
+    def erase(self, keys: Sequence[str], field: str = "key") -> None:
+        """Remove the rows that have one of some digests in a field."""
         for part in _parts(keys):
             with self._milvus.errors():
-                self._client.delete(self._collection, filter=one_of("key", part), **self._patience)
+                self._client.delete(self._collection, filter=one_of(field, part), **self._patience)
 
     def settle(self) -> None:
         """Before many reads: let milvus-lite index what was written. A cluster does so by itself."""
@@ -157,12 +159,18 @@ class MilvusTable:
             )
         return list(found)
 
-    def read(self, keys: Sequence[str], fields: Sequence[str]) -> dict[str, Entity]:
-        """Rows by key; unknown keys are left out."""
+    def read(
+        self, keys: Sequence[str], fields: Sequence[str], *, field: str = "key", condition: str = ""
+    ) -> dict[str, Entity]:
+        """Rows by a field that no two of them share; unknown keys are left out.
+
+        Args:
+            condition: Only rows that fulfil it.
+        """
         found: dict[str, Entity] = {}
         for part in _parts(keys):
-            rows = self.query(one_of("key", part), ["key", *fields])
-            found.update((row["key"], row) for row in rows)
+            rows = self.query(all_of([one_of(field, part), condition]), [field, *fields])
+            found.update((row[field], row) for row in rows)
         return found
 
     def pages(
@@ -204,7 +212,7 @@ class MilvusTable:
                 anns_field="words",
                 filter=condition,
                 limit=limit,
-                output_fields=["key", *fields],
+                output_fields=list(fields),
                 **self._patience,
             )
         return [[(hit["distance"], hit["entity"]) for hit in hits] for hits in found]

@@ -19,16 +19,18 @@ from tmem_integrations.messages import Message, Scope
 from tmem_integrations.protocols import Matches, Partition, Rows, Scores, Vectors
 from tmem_integrations.stores.milvus_places import SPOT_FIELDS, Places, Spot, spots_of
 from tmem_integrations.stores.milvus_rows import (
+    ROW_FIELDS,
+    Entity,
     digest,
     dimension_of,
     message_terms,
     place_of,
     term_number,
     term_weights,
-    to_message,
+    to_row,
     to_vector,
 )
-from tmem_integrations.stores.milvus_scope import all_of, condition_of, one_of
+from tmem_integrations.stores.milvus_scope import all_of, condition_of, version_of
 from tmem_integrations.stores.milvus_table import MAX_ROWS, MilvusTable
 from tmem_integrations.stores.timeline import median_pace, microseconds_of
 from tmem_integrations.text import split_terms
@@ -41,7 +43,7 @@ _PACE_SAMPLE = 4_096
 
 
 class MilvusView:
-    """A `HistoryView`: rows are numbers that this view gave to keys.
+    """A `HistoryView`: rows are numbers that this view gave to messages.
 
     It knows nothing that arrived after it was made. What was deleted or edited since is read as it is
     now, and a message that is loaded is checked against the scope once more.
@@ -118,10 +120,10 @@ class MilvusView:
         if not query:
             return Matches(np.empty(0, np.int64), np.empty(0))
         (hits,) = self._table.search([query], self._within, SPOT_FIELDS, limit=MAX_ROWS)
-        scored = {hit["key"]: score for score, hit in hits}
+        scored = {hit["owner"]: score for score, hit in hits}
         spots = spots_of(hit for _, hit in hits)
         return Matches(
-            self._give(spots), np.array([scored[spot.key] for spot in spots], np.float64)
+            self._give(spots), np.array([scored[spot.owner] for spot in spots], np.float64)
         )
 
     def term_scores(self, text: str, rows: Rows) -> Scores:
@@ -164,11 +166,12 @@ class MilvusView:
 
     def rows_of(self, ids: Sequence[str]) -> Rows:
         """Rows of messages by id, in order; those that are not visible are left out."""
-        keys = [digest("id", one, self._tenant_name) for one in ids]
-        condition = all_of([one_of("key", set(keys)), self._within])
-        pages = self._table.pages(condition, SPOT_FIELDS)
-        spots = {spot.key: spot for page in pages for spot in spots_of(page)}
-        return self._give([spots[key] for key in keys if key in spots])
+        owners = [digest("id", one, self._tenant_name) for one in ids]
+        rows = self._table.read(
+            list(dict.fromkeys(owners)), SPOT_FIELDS, field="owner", condition=self._within
+        )
+        spots = {spot.owner: spot for spot in spots_of(rows.values())}
+        return self._give([spots[owner] for owner in owners if owner in spots])
 
     def times(self, rows: Rows) -> Scores:
         """(n,) sent_at in POSIX seconds."""
@@ -186,12 +189,12 @@ class MilvusView:
         self._require(rows)
         if self._dimension is None:
             return None
-        keys = [self._spots[row].key for row in rows.tolist()]
-        found = self._table.read(list(dict.fromkeys(keys)), ["vector"])
-        vectors = np.zeros((len(keys), self._dimension), np.float32)
-        for index, key in enumerate(keys):
-            if key in found:
-                vectors[index] = to_vector(found[key])
+        owners = [self._spots[row].owner for row in rows.tolist()]
+        found = self._read(list(dict.fromkeys(owners)), ["vector"])
+        vectors = np.zeros((len(owners), self._dimension), np.float32)
+        for index, owner in enumerate(owners):
+            if owner in found:
+                vectors[index] = to_vector(found[owner])
         return vectors
 
     def _remembered(self, rows: Rows) -> list[Message | None]:
@@ -200,13 +203,21 @@ class MilvusView:
         return [self._messages.get(row) for row in rows.tolist()]
 
     def _read_messages(self, rows: Iterable[int]) -> None:
-        by_key = {self._spots[row].key: row for row in rows}
-        found = self._table.read(list(by_key), ["id", "record"])
-        for key, row in by_key.items():
-            message = to_message(found[key]) if key in found else None
+        by_owner = {self._spots[row].owner: row for row in rows}
+        found = self._read(list(by_owner), ROW_FIELDS)
+        for owner, row in by_owner.items():
+            message = to_row(found[owner]).message if owner in found else None
             self._messages.pop(row, None)
             if message is not None and self._scope.admits(message):
                 self._messages[row] = message
+
+    def _read(self, owners: Sequence[str], fields: Sequence[str]) -> dict[str, Entity]:
+        """Fields of the version that the question reads, by the digest of the message's id."""
+        if self._scope.query.as_of is None:
+            # The key of the present version is its owner; by key is the shortest way.
+            return self._table.read(owners, fields)
+        version = version_of(self._scope.query)
+        return self._table.read(owners, fields, field="owner", condition=version)
 
     def _idf(self, terms: Iterable[str]) -> Mapping[str, float]:
         names = list(terms)
@@ -221,7 +232,7 @@ class MilvusView:
         for start in range(0, len(new), _TERMS_AT_ONCE):
             part = new[start : start + _TERMS_AT_ONCE]
             queries = [{dimension_of(term_number(term)): 1.0} for term in part]
-            lists = self._table.search(queries, self._within, limit=_MAX_LISTED)
+            lists = self._table.search(queries, self._within, ["key"], limit=_MAX_LISTED)
             for term, hits in zip(part, lists, strict=True):
                 n_hits = len(hits)
                 if n_hits == _MAX_LISTED:
@@ -232,10 +243,10 @@ class MilvusView:
     def _give(self, spots: Sequence[Spot]) -> Rows:
         """The rows of messages: a new one for each that this view has not met."""
         for spot in spots:
-            if spot.key not in self._rows:
-                self._rows[spot.key] = len(self._spots)
+            if spot.owner not in self._rows:
+                self._rows[spot.owner] = len(self._spots)
                 self._spots.append(spot)
-        return np.array([self._rows[spot.key] for spot in spots], dtype=np.int64)
+        return np.array([self._rows[spot.owner] for spot in spots], dtype=np.int64)
 
     def _require(self, rows: Rows) -> None:
         if not ((rows >= 0) & (rows < len(self._spots))).all():

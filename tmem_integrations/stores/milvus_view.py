@@ -40,6 +40,7 @@ _EVER = 2**63 - 1
 _MAX_LISTED = 1_024
 _TERMS_AT_ONCE = 64
 _PACE_SAMPLE = 4_096
+_SAMPLE = 256
 
 
 class MilvusView:
@@ -153,6 +154,28 @@ class MilvusView:
         """
         first, last = (max(-_EVER, microseconds_of(time)) for time in (start, end))
         return self._give(self._places.window(place_of(partition), first, last))
+
+    def within(self, start: float, end: float) -> Rows:
+        """Messages of all partitions with start <= sent_at < end, in (time, arrival) order.
+
+        Args:
+            start: POSIX seconds, read to the nearest microsecond.
+            end: The same.
+        """
+        first, last = (max(-_EVER, microseconds_of(time)) for time in (start, end))
+        condition = all_of([self._within, f"sent >= {first}", f"sent < {last}"])
+        pages = self._table.pages(condition, SPOT_FIELDS)
+        return self._give(spots_of(row for page in pages for row in page))
+
+    def latest(self) -> float | None:
+        """sent_at of the last message, POSIX seconds; None when there is none."""
+        last = -_EVER
+        # Each answer is a sample of what is later than the last one, and leaves next to nothing of it.
+        while later := self._table.query(
+            all_of([self._within, f"sent > {last}"]), ["sent"], limit=_SAMPLE
+        ):
+            last = max(row["sent"] for row in later)
+        return None if last == -_EVER else last / 1e6
 
     def neighbours(self, row: int, before: int, after: int) -> Rows:
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""

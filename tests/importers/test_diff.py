@@ -1,12 +1,16 @@
 """Importing again: a diff, not a copy, and nothing removed that the import does not cover."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.importers import ImportOptions, ImportReport, read_file
 from tmem_integrations.importers.diff import Comparison, ImportDiff, without_older
 from tmem_integrations.messages import Message
 from tmem_integrations.stores.chroma import ChromaStore
@@ -99,3 +103,47 @@ def test_every_message_read_is_counted_once(before: dict[str, int], after: dict[
     assert diff.new == len(after.keys() - before.keys())
     assert diff.new + diff.edited + diff.unchanged == len(after)
     assert set(diff.gone) <= before.keys() - after.keys()
+
+
+def of_workspace(team: str, channel_id: str, name: str = "general", number: int = 1) -> Message:
+    return said(f"slack/{team}/{channel_id}/177.{number}", number, channel=name)
+
+
+def test_channels_of_one_name_in_two_workspaces_do_not_become_one() -> None:
+    store = ChromaStore.in_memory()
+    store.upsert([of_workspace("T1", "C1")])
+    with pytest.raises(
+        ImportFormatError, match=r"'general' of slack/T2/C9 .* slack/T1/C1.*--workspace"
+    ):
+        compare(store, of_workspace("T2", "C9"))
+    with pytest.raises(ImportFormatError, match="--workspace"):
+        compare(None, of_workspace("T1", "C1"), of_workspace("T2", "C1", number=2))
+    with pytest.raises(ImportFormatError, match=r"telegram/7 .* slack/T1/C1"):
+        compare(store, said("telegram/7/1", 2, channel="general"))
+
+
+def test_the_same_channel_again_and_channels_of_other_names_are_fine() -> None:
+    store = ChromaStore.in_memory()
+    store.upsert([of_workspace("T1", "C1")])
+    again = of_workspace("T1", "C1", number=2)
+    renamed = of_workspace("T1", "C1", "everybody", 3)
+    named = of_workspace("T2", "C9", "acme/general")
+    assert compare(store, again, renamed, named).new == 3
+
+
+def test_messages_with_ids_of_one_s_own_go_where_they_say() -> None:
+    store = ChromaStore.in_memory()
+    store.upsert([of_workspace("T1", "C1")])
+    assert (
+        compare(store, said("m", 2, channel="general"), said("c/1", 3, channel="general")).new == 2
+    )
+
+
+def test_a_workspace_is_put_before_channels_and_their_members(tmp_path: Path) -> None:
+    log = tmp_path / "ops.jsonl"
+    records = [said("m", 0).to_dict(), said("n", 1, channel=None).to_dict()]
+    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    report = ImportReport(members={"ops": ["U1"]})
+    read = read_file(log, options=ImportOptions(workspace="acme"), report=report)
+    assert [m.channel for m in read] == ["acme/ops", None]
+    assert report.members == {"acme/ops": ["U1"]}

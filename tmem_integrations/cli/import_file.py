@@ -71,6 +71,14 @@ def import_file(
             show_default=False,
         ),
     ] = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option(
+            help="Put before the name of each channel, as acme/general: keeps channels of one name in two "
+            "workspaces apart.",
+            show_default=False,
+        ),
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Count bad lines instead of stopping at the first.")
     ] = False,
@@ -124,6 +132,7 @@ def import_file(
         date_order=_read_order(date_order),
         start=start,
         skip_bad=skip_bad,
+        workspace=workspace,
     )
     if mirror and skip_bad:
         raise ConfigError(

@@ -7,7 +7,7 @@ from the content; what fits none or several is asked for, never guessed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -114,7 +114,27 @@ def read_file(
     if importer is None:
         raise ImportFormatError(f"format must be one of {', '.join(IMPORTERS)}, got {name!r}.")
     options = options or ImportOptions()
-    for option in (field.name for field in fields(options) if field.name != "skip_bad"):
+    for option in (f.name for f in fields(options) if f.name not in ("skip_bad", "workspace")):
         if getattr(options, option) and option not in importer.options:
             raise ImportFormatError(f"{path}: the format {name} takes no {option}.")
-    return importer.read(Path(path), options, report if report is not None else ImportReport())
+    report = report if report is not None else ImportReport()
+    messages = importer.read(Path(path), options, report)
+    return in_workspace(messages, options.workspace, report) if options.workspace else messages
+
+
+def in_workspace(
+    messages: Iterator[Message], workspace: str, report: ImportReport
+) -> Iterator[Message]:
+    """Messages whose channels carry the name of their workspace.
+
+    Args:
+        messages: As read.
+        workspace: Put before each channel, with a slash.
+        report: Its members are renamed alike once all is read.
+    """
+    for message in messages:
+        named = None if message.channel is None else f"{workspace}/{message.channel}"
+        yield replace(message, channel=named)
+    members = {f"{workspace}/{channel}": own for channel, own in report.members.items()}
+    report.members.clear()
+    report.members.update(members)

@@ -11,11 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.importers import IMPORTERS
 from tmem_integrations.messages import Message, Query, Scope
 from tmem_integrations.protocols import MessageStore
 
 _N_EXAMPLES = 5
 _MOMENT = timedelta(microseconds=1)
+# How many parts of an importer's id name the place of a message; of others two do.
+_PLACE_PARTS = {"slack": 3, "discord": 3, "teams": 3}
 
 
 @dataclass(slots=True)
@@ -72,17 +76,24 @@ class Comparison:
         self._store = store
         self._channels = frozenset[str]() if store is None else store.channels()
         self._read: set[str] = set()
+        self._places: dict[str, set[str]] = {}
         self._covered: dict[str, _Covered] = {}
         # Up to when new messages are late and from when they are not, as far as asked.
         self._late_until: dict[str, datetime] = {}
         self._last_from: dict[str, datetime] = {}
 
     def take(self, messages: Iterable[Message]) -> None:
-        """Compare the next messages."""
+        """Compare the next messages.
+
+        Raises:
+            ImportFormatError: If two channels would become one: they have one name, and a channel is the
+                border of access.
+        """
         chunk = list(messages)
         stored = {} if self._store is None else self._store.get(m.id for m in chunk)
         for message in chunk:
             self._read.add(message.id)
+            self._check_place(message)
             self._cover(message)
             self._count(message, stored.get(message.id))
 
@@ -122,6 +133,28 @@ class Comparison:
                 self.diff.edited_ids.append(message.id)
         else:
             self.diff.changed += 1
+
+    def _check_place(self, message: Message) -> None:
+        channel, place = message.channel, place_of(message.id)
+        if channel is None or place is None:
+            return
+        if channel not in self._places:
+            self._places[channel] = self._stored_places(channel)
+        others = self._places[channel] - {place}
+        if others:
+            raise ImportFormatError(
+                f"Channel {channel!r} of {place} would become one with that of {min(others)}, and so "
+                "would who may read them. Import one of them with --workspace NAME (ImportOptions."
+                f"workspace), which calls it 'NAME/{channel}', or into a folder of its own."
+            )
+        self._places[channel].add(place)
+
+    def _stored_places(self, channel: str) -> set[str]:
+        if self._store is None or channel not in self._channels:
+            return set()
+        ids = self._store.ids(Scope(Query(text="", channels=frozenset([channel]))))
+        places = {place_of(one) for one in ids}
+        return {place for place in places if place is not None}
 
     def _cover(self, message: Message) -> None:
         # Where no channel is known, nothing is: what else the source holds cannot be told.
@@ -169,3 +202,20 @@ def source_of(message_id: str) -> str:
         ('slack', '')
     """
     return message_id.partition("/")[0] if "/" in message_id else ""
+
+
+def place_of(message_id: str) -> str | None:
+    """Where an importer found a message: workspace and channel as the source numbers them.
+
+    Returns:
+        None for ids of one's own.
+
+    Examples:
+        >>> place_of("slack/T1/C1/1772442000.000100"), place_of("telegram/7/12"), place_of("m/1")
+        ('slack/T1/C1', 'telegram/7', None)
+    """
+    parts = message_id.split("/")
+    n_parts = _PLACE_PARTS.get(parts[0], 2)
+    if parts[0] not in IMPORTERS or len(parts) <= n_parts:
+        return None
+    return "/".join(parts[:n_parts])

@@ -64,6 +64,8 @@ class ImportOptions:
         date_order: Order of day, month and year where dates are digits only.
         start: When a recording began, for transcripts that count from there.
         skip_bad: Count entries that cannot be read instead of stopping at the first.
+        workspace: Put before the name of each channel, as in "acme/general": keeps channels of one name
+            in two workspaces apart. Any source takes it.
     """
 
     timezone: str | tzinfo | None = None
@@ -73,6 +75,7 @@ class ImportOptions:
     date_order: DateOrder | None = None
     start: datetime | str | None = None
     skip_bad: bool = False
+    workspace: str | None = None
 
 
 Reader = Callable[[Path, ImportOptions, ImportReport], Iterator[Message]]

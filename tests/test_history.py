@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tmem_integrations import AnticipatoryMemory
@@ -14,6 +16,7 @@ from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message
 from tmem_integrations.models.embeddings import StaticEmbedder
 from tmem_integrations.protocols import Reply
+from tmem_integrations.stores.chroma import ChromaStore
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 BEFORE, AFTER = START + timedelta(hours=1), START + timedelta(hours=3)
@@ -130,3 +133,52 @@ def test_event_edit_and_import_time_are_told_apart(
     assert node["edited_at"] == "2026-03-02T11:00:00+00:00"
     stored, changed = (datetime.fromisoformat(node[k]) for k in ("stored_at", "changed_at"))
     assert begun < stored < changed
+
+
+def without_vectors(folder: Path) -> None:
+    """A store whose second message lost its vector, as where a program was killed within a deletion."""
+    with closing(TemporalMemory(ChromaStore.open(folder), embedder=StaticEmbedder())) as memory:
+        memory.add([said("we launch on friday"), said("lunch at noon", id="n"), said("👍", id="o")])
+        memory.store.upsert([said("lunch at noon", id="n")], np.zeros((1, 256), np.float32))
+
+
+def vector_of(folder: Path, name: str) -> np.ndarray[Any, Any]:
+    with ChromaStore.open(folder, read_only=True) as store:
+        vectors = store.load_vectors([name])
+    assert vectors is not None
+    return vectors[0]
+
+
+def test_importing_a_message_again_mends_a_lost_vector(tmp_path: Path) -> None:
+    without_vectors(tmp_path / "team")
+    assert not vector_of(tmp_path / "team", "n").any()
+    with closing(
+        TemporalMemory(ChromaStore.open(tmp_path / "team"), embedder=StaticEmbedder())
+    ) as m:
+        assert m.lost_vectors() == ("n",)
+        report = m.add([said("we launch on friday"), said("lunch at noon", id="n")])
+        assert (report.updated, report.unchanged) == (1, 1)
+        assert m.lost_vectors() == ()
+    assert vector_of(tmp_path / "team", "n") @ StaticEmbedder().embed(["lunch at noon"])[0] > 0.99
+
+
+def test_check_tells_lost_vectors_and_repairs_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_vectors(tmp_path / "team")
+    command = ("check", "--in", tmp_path / "team")
+    assert tmem(capsys, *command) == "Message 'n' has lost its vector; --repair makes it anew.\n"
+    assert json.loads(tmem(capsys, *command, "--repair", "--json")) == {
+        "messages": 3, "problems": [], "mended": 1,
+    }  # fmt: skip
+    assert vector_of(tmp_path / "team", "n").any()
+    assert tmem(capsys, *command) == ""
+
+
+def test_mending_a_vector_leaves_the_past_and_the_times_of_import_alone(tmp_path: Path) -> None:
+    memory = edited_memory(embedder=StaticEmbedder())
+    memory.store.upsert([said("we launch on monday", edited=True)], np.zeros((1, 256), np.float32))
+    before = memory.store.import_times(["m"])
+    assert memory.mend_vectors() == 1
+    assert memory.store.import_times(["m"]) == before
+    assert "friday" in memory.retrieve(QUESTION, as_of=BEFORE).text

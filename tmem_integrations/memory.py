@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of
 from tmem_integrations.config import ForestConfig, ModelConfig
@@ -35,6 +35,7 @@ from tmem_integrations.protocols import (
     MessageStore,
     Reranker,
     TokenCounter,
+    Vectors,
 )
 from tmem_integrations.requests import Flow
 from tmem_integrations.retrieval import Retrieval
@@ -42,6 +43,8 @@ from tmem_integrations.trace import OnStage
 
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.
 _CHUNK = 2_000
+
+Item = TypeVar("Item")
 
 
 class TemporalMemory:
@@ -196,6 +199,24 @@ class TemporalMemory:
         if self.verdicts is not None:
             self.verdicts.forget(names)
         return n_deleted
+
+    def lost_vectors(self) -> tuple[str, ...]:
+        """Ids of messages without a vector whose text has one: added without an embedder, or lost."""
+        return tuple(m.id for ids in _chunks(self.store.ids(Scope())) for m in self._lost(ids)[0])
+
+    def mend_vectors(self) -> int:
+        """Make the vectors that are missing; returns how many. Importing a message again does so, too.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        n_mended = 0
+        for ids in _chunks(self.store.ids(Scope())):
+            lost, made = self._lost(ids)
+            if lost:
+                self.store.upsert(lost, made)
+            n_mended += len(lost)
+        return n_mended
 
     def forget(
         self,
@@ -422,11 +443,15 @@ class TemporalMemory:
         return replace(panel, gate=RerankedGate(panel.gate, config.gate_candidates, may_fail))
 
     def _add_chunk(self, chunk: Sequence[Message]) -> IngestReport:
-        """Store what is new or changed: an unchanged message costs no embedding."""
+        """Store what is new or changed; an unchanged message costs no embedding, unless it has lost its
+        vector."""
         known = self.store.get(m.id for m in chunk)
         fresh = [m for m in chunk if known.get(m.id) != m]
         vectors = self.embedder.embed([m.text for m in fresh]) if self.embedder and fresh else None
-        report = IngestReport(unchanged=len(chunk) - len(fresh))
+        lost, made = self._lost([m.id for m in chunk if known.get(m.id) == m])
+        report = IngestReport(unchanged=len(chunk) - len(fresh) - len(lost))
+        if lost:
+            report += self.store.upsert(lost, made)
         if fresh:
             report += self.store.upsert(fresh, vectors)
             if self.verdicts is not None:
@@ -434,6 +459,23 @@ class TemporalMemory:
         if self.associative is not None:
             self.associative.file(chunk)
         return report
+
+    def _lost(self, ids: Sequence[str]) -> tuple[list[Message], Vectors | None]:
+        """Stored messages without a vector whose text has one, and their vectors."""
+        if self.embedder is None or not ids:
+            return [], None
+        view = self.store.view(Scope())
+        rows = view.rows_of(ids)
+        kept = view.vectors(rows)
+        if kept is None:
+            return [], None
+        blank = rows[~kept.any(axis=1)]
+        lost = [m for m in view.load(blank) if m is not None and m.text.strip()]
+        if not lost:
+            return [], None
+        made = self.embedder.embed([m.text for m in lost])
+        places = [place for place, vector in enumerate(made) if vector.any()]
+        return [lost[place] for place in places], made[places]
 
 
 def verdict_cache_of(store: MessageStore) -> VerdictCache | None:
@@ -468,6 +510,6 @@ def _read_again(kind: type[TemporalMemory], folder: Path, parts: dict[str, Any])
     return kind(ChromaStore.open(folder, model=model, read_only=True), **parts)
 
 
-def _chunks(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
-    for start in range(0, len(messages), _CHUNK):
-        yield messages[start : start + _CHUNK]
+def _chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), _CHUNK):
+        yield items[start : start + _CHUNK]

@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note
-from tmem_integrations.cli.sources import open_store
+from tmem_integrations.cli.sources import open_folder
 
 if TYPE_CHECKING:
+    from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.stores.chroma import ChromaStore
 
 PROBLEMS_FOUND = 1
 
 
-def check(folder: options.Folder, as_json: options.AsJson = False) -> None:
+def check(
+    folder: options.Folder,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make vectors that are missing, then check.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
     """Check that every index of a folder holds the same messages, and nothing of those forgotten.
 
     Example: [cyan]tmem check --in team/[/cyan]
 
     Exit code 1 when there are problems; each is one line.
     """
-    with open_store(folder, read_only=True) as store:
-        problems = (*store.check(), *_orphans(store))
-        n_messages = len(store)
+    n_mended = 0
+    if repair:
+        with closing(open_folder(folder, read_only=False)) as memory:
+            n_mended = memory.mend_vectors()
+    with closing(open_folder(folder, read_only=True)) as memory:
+        problems = _problems(memory)
+        n_messages = len(memory)
     if as_json:
-        print_json({"messages": n_messages, "problems": list(problems)})
+        mended = {"mended": n_mended} if repair else {}
+        print_json({"messages": n_messages, "problems": problems, **mended})
     else:
         for problem in problems:
             print(problem)
+        if repair:
+            print_note(f"{n_mended} vectors were made")
         print_note(f"{n_messages} messages, {len(problems) or 'no'} problems")
     if problems:
         raise typer.Exit(PROBLEMS_FOUND)
+
+
+def _problems(memory: TemporalMemory) -> list[str]:
+    from tmem_integrations.errors import StoreError
+    from tmem_integrations.stores.chroma import ChromaStore
+
+    store = memory.store
+    assert isinstance(store, ChromaStore)
+    problems = [*store.check(), *_orphans(store)]
+    try:
+        lost = memory.lost_vectors()
+    except StoreError:
+        # Vectors that cannot be read have been told as a problem of the store.
+        lost = ()
+    return [
+        *problems,
+        *(f"Message {one!r} has lost its vector; --repair makes it anew." for one in lost),
+    ]
 
 
 def _orphans(store: ChromaStore) -> tuple[str, ...]:

@@ -204,6 +204,23 @@ def test_a_recipe_is_run_by_name(tmem, folder, tmp_path):
     assert "| global" in out
 
 
+def test_a_recipe_of_runs_takes_the_first_questions(tmem, folder, tmp_path):
+    code, out, _ = tmem(
+        "eval",
+        "recipe",
+        "tef-exp3",
+        "--data",
+        folder,
+        "--into",
+        tmp_path / "out",
+        "--questions",
+        "1",
+    )
+    assert code == 0
+    assert "| truncated" in out
+    assert len((tmp_path / "out" / "flat" / "compress.jsonl").read_text().splitlines()) == 1
+
+
 def test_parents_are_checked_against_human_links(tmem, write):
     write("a/messages.jsonl", [CHAT[0], CHAT[1] | {"reply_to": "r1"}, *CHAT[2:]])
     folder = write("a/questions.jsonl", QUESTIONS).parent

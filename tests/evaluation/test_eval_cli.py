@@ -185,6 +185,8 @@ def test_a_report_prints_tables_and_writes_a_page(tmem, folder, tmp_path):
     code, out, _ = tmem("eval", "report", folder, tmp_path / "run", "--html", tmp_path / "r.html")
     assert (code, out.splitlines()[0]) == (0, "# chat: 2 questions, 5 messages")
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    told = json.loads(tmem("eval", "report", folder, tmp_path / "run", "--json")[1])
+    assert (told["runs"][0]["macro"], told["differences"]) == (1.0, [])
 
 
 def test_a_noisy_chat_tells_who_is_misled(tmem, folder, tmp_path):

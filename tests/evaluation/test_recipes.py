@@ -103,9 +103,7 @@ def test_a_recipe_of_runs_keeps_them_and_a_page_to_look_into(folder, tmp_path):
 
 def test_runs_of_one_method_retrieve_once(folder, tmp_path):
     cook(RUNS, read_jsonl(folder), tmp_path)
-    first, second = (
-        (tmp_path / name / "retrieve.jsonl").read_text() for name in ("typed", "flat")
-    )
+    first, second = ((tmp_path / name / "retrieve.jsonl").read_text() for name in ("typed", "flat"))
     assert first == second  # to the microsecond they took
 
 

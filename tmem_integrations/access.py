@@ -73,9 +73,11 @@ class Guard:
             StoreError: If one is outside the scope.
             ConfigError: If `redact` returns another message.
         """
-        if not all(m is None or self.scope.admits(m) for m in messages):
+        if not self.scope.is_open and not all(m is None or self.scope.admits(m) for m in messages):
             raise StoreError("The store returned a message outside the scope; nothing is shown.")
         hidden = self._hidden_targets(messages)
+        if not hidden and self.redact is None:
+            return tuple(messages)
         return tuple(None if m is None else self._shown(m, hidden) for m in messages)
 
     def _hidden_targets(self, messages: Sequence[Message | None]) -> frozenset[str]:

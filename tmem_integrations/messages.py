@@ -382,6 +382,13 @@ class Scope:
     query: Query = field(default_factory=lambda: Query(text=""))
     readable: frozenset[str] | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it admits every message there can be."""
+        q = self.query
+        filters = (q.as_of, q.channels, q.not_channels, q.authors, q.topics, q.after, q.before)
+        return self.readable is None and all(one is None for one in filters)
+
     def admits(self, message: Message) -> bool:
         """Whether the question may see the message: the rule that every index follows."""
         q = self.query

@@ -51,7 +51,7 @@ from tmem_integrations.stages.compression import CompressedForest, compress_fore
 from tmem_integrations.stages.episodes import Episodes, find_episodes, pace_episodes
 from tmem_integrations.stages.evidence import Evidence, Label
 from tmem_integrations.stages.forest import Forest, grow_forest
-from tmem_integrations.stages.linearization import linearize_trees
+from tmem_integrations.stages.linearization import split_trees
 from tmem_integrations.stages.listing import Listing, choose_spread, thin_out
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
 from tmem_integrations.stages.traffic import count_traffic
@@ -340,7 +340,7 @@ def _result(
         query=query,
         forest=compressed.forest,
         text=compressed.text,
-        tree_texts=linearize_trees(compressed, zone=zone),
+        tree_texts=split_trees(compressed.text),
         n_tokens=compressed.n_tokens,
         dropped=compressed.dropped,
         degraded=(*log.degraded, *compressed.degraded),

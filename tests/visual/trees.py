@@ -6,7 +6,7 @@ from tmem_integrations.messages import Message, Query
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.evidence import Evidence, Label
 from tmem_integrations.stages.forest import Forest, Node, Relation
-from tmem_integrations.stages.linearization import linearize, linearize_trees
+from tmem_integrations.stages.linearization import linearize, split_trees
 from tmem_integrations.trace import Lane, Timeline, Trace, Window
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
@@ -45,7 +45,7 @@ def answer_of(
         query=Query(text=question),
         forest=forest,
         text=text,
-        tree_texts=linearize_trees(forest, zone=zone),
+        tree_texts=split_trees(text),
         n_tokens=len(text.split()),
         dropped=(),
         degraded=(),

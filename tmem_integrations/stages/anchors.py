@@ -75,5 +75,10 @@ def select_anchors(matches: Matches, times: Scores, config: AnchorConfig) -> Anc
         times: (n,) sent_at of the matches, POSIX seconds.
         config: How many to take.
     """
-    order = np.lexsort((matches.rows, times, -matches.scores))[: config.top_k]
-    return Anchors(matches.rows[order], matches.scores[order])
+    rows, scores = matches.rows, matches.scores
+    if len(rows) > config.top_k:
+        # Only what can be among them is put into order.
+        best = scores >= np.partition(scores, -config.top_k)[-config.top_k]
+        rows, scores, times = rows[best], scores[best], times[best]
+    order = np.lexsort((rows, times, -scores))[: config.top_k]
+    return Anchors(rows[order], scores[order])

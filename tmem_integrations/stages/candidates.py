@@ -75,23 +75,36 @@ def join_runs(
         reach: Messages on each side of an anchor.
     """
     by_partition: dict[Partition, list[Rows]] = defaultdict(list)
+    known = np.sort(anchors)
     for owner, part in zip(owners, parts, strict=True):
-        by_partition[owner].extend(_near(part, anchors, reach))
+        by_partition[owner].extend(_near(part, known, reach))
     return tuple(run for runs in by_partition.values() for run in _join(runs))
 
 
 def _near(part: Rows, anchors: Rows, reach: int) -> list[Rows]:
-    """The stretches of `part` that lie within reach of an anchor."""
-    at = np.flatnonzero(np.isin(part, anchors))
-    near = np.unique((at[:, None] + np.arange(-reach, reach + 1)).ravel())
-    near = near[(near >= 0) & (near < len(part))]
-    breaks = np.flatnonzero(np.diff(near) > 1) + 1
-    return [part[stretch] for stretch in np.split(near, breaks) if len(stretch)]
+    """The stretches of `part` that lie within reach of an anchor.
+
+    Args:
+        anchors: (k,) ascending.
+    """
+    places = np.searchsorted(anchors, part)
+    places[places == len(anchors)] = 0
+    stretches: list[list[int]] = []
+    for at in np.flatnonzero(anchors[places] == part).tolist() if len(anchors) else ():
+        start, end = max(at - reach, 0), at + reach + 1
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1][1] = end
+        else:
+            stretches.append([start, end])
+    return [part[start:end] for start, end in stretches]
 
 
 def _join(runs: Sequence[Rows]) -> list[Rows]:
     """Unite runs that share rows: each is a stretch of the same sequence, so what follows a shared row
     in one follows it in the other."""
+    every = np.sort(np.concatenate([*runs, np.empty(0, np.int64)]))
+    if not (every[1:] == every[:-1]).any():
+        return sorted(runs, key=lambda run: int(run[0]))
     following: dict[int, int] = {}
     rows: set[int] = set()
     for run in runs:

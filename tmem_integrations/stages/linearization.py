@@ -115,17 +115,9 @@ def linearize(source: Forest | Excerpted, *, zone: tzinfo = UTC, legend: bool = 
     return join_blocks(forest, node_blocks(forest, excerpts, zone=zone), legend=legend)
 
 
-def linearize_trees(
-    source: Forest | Excerpted, *, zone: tzinfo = UTC, legend: bool = False
-) -> tuple[str, ...]:
-    """One text per tree, in order; numbers are those of the whole forest."""
-    forest, excerpts = _unpack(source)
-    blocks = node_blocks(forest, excerpts, zone=zone)
-    ends = (*forest.roots, len(forest))[1:]
-    head = LEGEND + "\n\n" if legend else ""
-    return tuple(
-        head + "\n".join(blocks[start:end]) for start, end in zip(forest.roots, ends, strict=True)
-    )
+def split_trees(text: str) -> tuple[str, ...]:
+    """The trees of a linearized forest, a text each: nothing that is quoted holds a blank line."""
+    return tuple(text.removeprefix(f"{LEGEND}\n\n").split("\n\n")) if text else ()
 
 
 def node_blocks(forest: Forest, excerpts: Sequence[Excerpt], *, zone: tzinfo) -> list[str]:

@@ -32,6 +32,8 @@ class Codes:
 
     def names(self, codes: NDArray[np.int32]) -> frozenset[object]:
         """The names of codes that occur."""
-        used = set(np.unique(codes).tolist())
         # A copy: a writer may add names meanwhile.
-        return frozenset(name for name, code in list(self._codes.items()) if code in used)
+        known = list(self._codes)
+        used = np.zeros(len(known) + 1, np.bool_)
+        used[codes] = True
+        return frozenset(known[code] for code in np.flatnonzero(used[:-1]).tolist())

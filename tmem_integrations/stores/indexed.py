@@ -232,11 +232,11 @@ class IndexedStore:
             return tuple(find_problems(self._table, self._replica.manifest, self._replica.legs))
 
     def load_messages(
-        self, ids: Sequence[str], as_of: datetime | None = None
-    ) -> dict[str, Message]:
-        """Messages by id, as they are now or were then; those that were not there are left out."""
+        self, slots: NDArray[np.int64], as_of: datetime | None = None
+    ) -> list[Message | None]:
+        """The messages that slots were given to, as they are now or were then; None for what was not there."""
         self._refresh()
-        return self._replica.legs.messages(ids, as_of)
+        return self._replica.legs.at(slots, as_of)
 
     def load_vectors(self, ids: Sequence[str], as_of: datetime | None = None) -> Vectors | None:
         """(n, d) vectors of their texts of now or then, zero where one is missing; None when the store

@@ -97,6 +97,13 @@ class Legs:
             held = [self._messages[slot] for slot in self._find(ids, as_of)]
         return {message.id: message for message in held if message is not None}
 
+    def at(
+        self, slots: NDArray[np.int64], as_of: datetime | None = None
+    ) -> list[Message | None]:
+        """The message each slot was given to, as it is now or was then; None where it was not there."""
+        with self._lock:
+            return [self._messages[slot] or self._moved(slot, as_of) for slot in slots.tolist()]
+
     def put(self, rows: Sequence[Row]) -> None:
         """Add messages or replace those with the same id.
 
@@ -171,6 +178,11 @@ class Legs:
             else:
                 self._earlier.setdefault(message.id, []).append(slot)
         self._next_arrival = max(self._next_arrival, *(one + 1 for one in arrivals), 0)
+
+    def _moved(self, slot: int, as_of: datetime | None) -> Message | None:
+        """What became of the message of a slot that is not in use any more."""
+        found = self._find([self._ids[slot]], as_of)
+        return self._messages[found[0]] if found else None
 
     def _remove(self, ids: Collection[str]) -> None:
         slots = [self._slots.pop(one) for one in ids if one in self._slots]

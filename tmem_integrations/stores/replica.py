@@ -139,8 +139,10 @@ class Replica:
     def _load(self, manifest: Manifest) -> Legs:
         begun = self._begin(manifest)
         legs = begun.legs if begun else Legs(self._language)
-        for page in self._table.pages(newer_than=begun.version if begun else None):
-            legs.put(page)
+        # Asking for newer rows makes Chroma load its index of vectors, even where there are none.
+        if begun is None or begun.version < manifest.version:
+            for page in self._table.pages(newer_than=begun.version if begun else None):
+                legs.put(page)
         self._must_compare = self._was_disturbed(manifest)
         if self._must_compare:
             self._compare(legs)

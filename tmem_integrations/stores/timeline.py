@@ -162,6 +162,8 @@ class Timeline:
         self._topics, self._people = Codes(), Codes()
         self._order: dict[int, GrowingArray[np.int64]] = {}
         self._columns = self._read_columns()
+        # Each question asks which channels there are.
+        self._channel_names: tuple[Columns, frozenset[str]] = (self._columns, frozenset())
 
     @property
     def columns(self) -> Columns:
@@ -235,9 +237,12 @@ class Timeline:
 
     def channels(self) -> frozenset[str]:
         """Channels of the messages that are there."""
-        columns = self._columns
-        names = self._channels.names(columns.channel[columns.alive])
-        return frozenset(name for name in names if isinstance(name, str))
+        columns, (known_at, names) = self._columns, self._channel_names
+        if known_at is not columns:
+            found = self._channels.names(columns.channel[columns.alive])
+            names = frozenset(name for name in found if isinstance(name, str))
+            self._channel_names = (columns, names)
+        return names
 
     def mask(self, scope: Scope) -> NDArray[np.bool_]:
         """(n,) whether the scope admits each slot, by the rule of `Scope.admits`; removed ones it does

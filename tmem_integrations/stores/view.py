@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
@@ -20,9 +21,9 @@ class Source(Protocol):
     """Where a view gets messages and vectors from."""
 
     def load_messages(
-        self, ids: Sequence[str], as_of: datetime | None = None
-    ) -> dict[str, Message]:
-        """Messages by id, as they are now or were then; those that were not there are left out."""
+        self, slots: NDArray[np.int64], as_of: datetime | None = None
+    ) -> list[Message | None]:
+        """The messages that slots were given to, as they are now or were then; None for what was not there."""
         ...
 
     def load_vectors(self, ids: Sequence[str], as_of: datetime | None = None) -> Vectors | None:
@@ -131,9 +132,9 @@ class IndexedView:
     def load(self, rows: Rows) -> tuple[Message | None, ...]:
         """The messages; None where one was deleted, or edited out of the scope, since the view was made."""
         self._require(rows)
-        ids = self._legs.ids(rows)
-        found = self._source.load_messages(list(dict.fromkeys(ids)), self._as_of)
-        messages = map(found.get, ids)
+        messages = self._source.load_messages(rows, self._as_of)
+        if self._scope.is_open:
+            return tuple(messages)
         return tuple(m if m is not None and self._scope.admits(m) else None for m in messages)
 
     def vectors(self, rows: Rows) -> Vectors | None:

@@ -136,8 +136,10 @@ def rate_similarity(
 def _conversations(candidates: Candidates) -> Iterator[NDArray[np.int64]]:
     """Positions of consecutive messages of one channel."""
     members: dict[tuple[int, str | None], list[int]] = defaultdict(list)
-    for i, message in enumerate(candidates.messages):
-        members[(int(candidates.runs[i]), message.channel)].append(i)
+    for i, (run, message) in enumerate(
+        zip(candidates.runs.tolist(), candidates.messages, strict=True)
+    ):
+        members[run, message.channel].append(i)
     for positions in members.values():
         yield np.array(positions, dtype=np.int64)
 
@@ -150,23 +152,32 @@ def _links(
     pairs: list[tuple[int, int, float]] = [
         (i, at[m.reply_to], _REPLY) for i, m in enumerate(messages) if m.reply_to in at
     ]
+    folded = {author: (author or "").casefold() for author in {m.author for m in messages}}
     for group in groups:
         latest: dict[str, int] = {}
-        for place, i in enumerate(group.tolist()):
-            author = (messages[i].author or "").casefold()
-            hit = _ADDRESS.match(messages[i].text[:100].casefold())
-            nick = (hit[1] or hit[2]) if hit else ""
+        members = group.tolist()
+        for place, i in enumerate(members):
+            author = folded[messages[i].author]
+            nick = _addressed(messages[i].text)
             to_nick = latest.get(nick) if nick != author else None
             to_self = latest.get(author) if author else None
             if to_nick is not None and place - to_nick <= 2 * reach:
-                pairs.append((i, int(group[to_nick]), _ADDRESSED))
+                pairs.append((i, members[to_nick], _ADDRESSED))
             # Direct neighbours reach each other anyway.
             if to_self is not None and 1 < place - to_self <= 2 * reach:
-                pairs.append((i, int(group[to_self]), _SAME_AUTHOR))
+                pairs.append((i, members[to_self], _SAME_AUTHOR))
             latest[author] = place
     rows, columns, weights = zip(*pairs, strict=True) if pairs else ((), (), ())
     one_way = csr_matrix((weights, (rows, columns)), shape=(len(messages),) * 2)
     return one_way + one_way.T
+
+
+def _addressed(text: str) -> str:
+    """Who is addressed at the head of a text, "" for nobody."""
+    head = text[:100]
+    # Most texts hold none of the marks, and a look for them costs less than the pattern.
+    hit = _ADDRESS.match(head.casefold()) if "," in head or ":" in head or "@" in head else None
+    return (hit[1] or hit[2]) if hit else ""
 
 
 def _favour(candidates: Candidates, rated: Scores, query: Query, config: RelevanceConfig) -> Scores:
@@ -174,8 +185,10 @@ def _favour(candidates: Candidates, rated: Scores, query: Query, config: Relevan
     messages = candidates.messages
     factor = np.ones(len(messages))
     asked = set(_WORD.findall(query.text.casefold()))
-    named = [bool(asked & set(_WORD.findall((m.author or "").casefold()))) for m in messages]
-    factor[np.array(named, dtype=np.bool_)] *= 1 + config.named_author
+    authors = {m.author for m in messages}
+    named = {a for a in authors if asked.intersection(_WORD.findall((a or "").casefold()))}
+    is_named = [m.author in named for m in messages]
+    factor[np.array(is_named, dtype=np.bool_)] *= 1 + config.named_author
     if query.asking_user is not None:
         mine = [query.asking_user in (m.author, m.author_id) for m in messages]
         factor[np.array(mine, dtype=np.bool_)] *= 1 + config.asker

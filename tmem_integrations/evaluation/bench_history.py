@@ -92,7 +92,9 @@ def ask_about(messages: Sequence[Message], n_questions: int, *, seed: int = 0) -
     for index in rng.integers(len(messages), size=n_questions).tolist():
         message = messages[index]
         # Of words of one length the order is theirs, since that of a set differs by process.
-        words = sorted(set(message.text.rstrip(".?").split()), key=lambda word: (len(word), word))[-4:]
+        words = sorted(set(message.text.rstrip(".?").split()), key=lambda word: (len(word), word))[
+            -4:
+        ]
         questions.append(f"What did {message.author} say about {' '.join(words)}?")
     return questions
 

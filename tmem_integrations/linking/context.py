@@ -7,6 +7,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from tmem_integrations.linking.cues import CUE_WORDS, STOP_WORDS
@@ -58,13 +60,12 @@ def build_context(utterances: Collection[Utterance]) -> Context:
     Args:
         utterances: Of one partition, in any order.
     """
-    stems = _Stems()
-    frequency: Counter[str] = Counter()
-    inside: Counter[str] = Counter()
-    for utterance in utterances:
-        frequency.update(set(map(stems.__getitem__, split_words(utterance.text.lower()))))
-        inside.update(_INSIDE_SENTENCE.findall(utterance.text))
+    texts = [utterance.text for utterance in utterances]
+    stems = ({_content_stem(word) for word in split_words(text.lower())} for text in texts)
+    frequency = Counter(chain.from_iterable(stems))
     frequency.pop("", None)
+    # All at once: no word goes on behind the end of a line, nor is the first of a text inside a sentence.
+    inside = Counter(_INSIDE_SENTENCE.findall("\n".join(texts)))
     authors, first_names = _authors(utterances)
     return Context(
         n_messages=max(len(utterances), 1),
@@ -73,14 +74,6 @@ def build_context(utterances: Collection[Utterance]) -> Context:
         first_names=first_names,
         names=_names(inside),
     )
-
-
-class _Stems(dict[str, str]):
-    """Word to its stem, "" for a word that is no content; each word is looked at once."""
-
-    def __missing__(self, word: str) -> str:
-        self[word] = stem = _stem(word) if _is_content(word) else ""
-        return stem
 
 
 def _authors(utterances: Iterable[Utterance]) -> tuple[dict[str, str], dict[str, str]]:
@@ -103,9 +96,14 @@ def _authors(utterances: Iterable[Utterance]) -> tuple[dict[str, str], dict[str,
 def _names(inside: Mapping[str, int]) -> frozenset[str]:
     """Words written with a capital at least twice, and twice as often as without."""
     capital: Counter[str] = Counter()
+    for word, n in inside.items():
+        if word[0].isupper():
+            capital[bare(word.lower())] += n
     small: Counter[str] = Counter()
     for word, n in inside.items():
-        (capital if word[0].isupper() else small)[bare(word.lower())] += n
+        # Of all the small words only those count that are capital elsewhere.
+        if not word[0].isupper() and (name := bare(word.lower())) in capital:
+            small[name] += n
     return frozenset(
         word
         for word, n in capital.items()
@@ -149,7 +147,7 @@ def content_stems(words: Iterable[str]) -> frozenset[str]:
         >>> sorted(content_stems(["the", "budgets", "changed", "badges"]))
         ['badg', 'budget']
     """
-    return frozenset(_stem(word) for word in words if _is_content(word))
+    return frozenset(map(_content_stem, words)) - {""}
 
 
 def bare(word: str) -> str:
@@ -159,17 +157,16 @@ def bare(word: str) -> str:
         >>> bare("maple's")
         'maple'
     """
-    return _CLITIC.sub("", word)
+    return _CLITIC.sub("", word) if "'" in word or "’" in word else word
 
 
-def _is_content(word: str) -> bool:
-    if word in STOP_WORDS or word in CUE_WORDS:
-        return False
-    return len(word) > 1 or not word.isascii()
-
-
-def _stem(word: str) -> str:
-    """Fold plural, past and -ing forms together; crude, errors only cost a little overlap."""
+@lru_cache(maxsize=1 << 16)
+def _content_stem(word: str) -> str:
+    """A word with plural, past and -ing forms folded together, "" where it is no content; crude, errors
+    only cost a little overlap.
+    """
+    if word in STOP_WORDS or word in CUE_WORDS or (len(word) == 1 and word.isascii()):
+        return ""
     if word.endswith(_ENDINGS) and not word.endswith("ss"):
         for ending in _ENDINGS:
             if word.endswith(ending) and len(word) - len(ending) >= 3:

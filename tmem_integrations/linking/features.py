@@ -8,10 +8,12 @@ particular word of a particular channel.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import permutations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,6 @@ from tmem_integrations.linking.context import Context
 from tmem_integrations.linking.cues import CUES
 from tmem_integrations.linking.reading import Reading, read_utterance
 from tmem_integrations.linking.utterance import Utterance
-from tmem_integrations.linking.values import KINDS
 
 FloatArray = NDArray[np.float64]
 Grid = dict[str, FloatArray]
@@ -42,12 +43,25 @@ def pair_features(utterances: Sequence[Utterance], context: Context) -> Grid:
         meaning.
     """
     readings = [read_utterance(utterance, context) for utterance in utterances]
+    names = [r.names for r in readings]
+    kinds = sorted({kind for r in readings for kind, _ in r.values})
+    audience, trigrams, terms, named, slots, *values = _overlaps(
+        [
+            ([r.addressed for r in readings], None),
+            ([r.trigrams for r in readings], None),
+            ([r.terms for r in readings], context.idf),
+            (names, context.idf),
+            ([r.near_values for r in readings], context.idf),
+            *(([{v for v in r.values if v[0] == kind} for r in readings], None) for kind in kinds),
+        ]
+    )
     grid = (
         _distances(utterances)
-        | _people(utterances, readings)
-        | _words(readings, context)
+        | _people(utterances, readings, audience)
+        | _words(terms, slots, trigrams)
+        | _names(named, names)
         | _forms(readings)
-        | _values(readings)
+        | _values(readings, values)
     )
     return grid | _combined(grid)
 
@@ -77,42 +91,51 @@ def _distances(utterances: Sequence[Utterance]) -> Grid:
     return {"near": 1 / np.maximum(gap, 1), "log_gap": np.log1p(gap)}
 
 
-def _people(utterances: Sequence[Utterance], readings: Sequence[Reading]) -> Grid:
+def _people(
+    utterances: Sequence[Utterance], readings: Sequence[Reading], audience: FloatArray
+) -> Grid:
     """Who speaks to whom."""
-    speakers = [frozenset([u.speaker]) if u.speaker else frozenset() for u in utterances]
-    addressed = [r.addressed for r in readings]
-    both = _incidence([*speakers, *addressed]).toarray()
-    by, to = both[: len(speakers)], both[len(speakers) :]
-    same, audience = by @ by.T, np.minimum(to @ to.T, 1)
-    speaks_to = np.minimum(to @ by.T, 1)
+    speakers: dict[str | None, int] = {None: 0}
+    by = np.array([speakers.setdefault(u.speaker or None, len(speakers)) for u in utterances])
+    speaks_to = np.zeros(audience.shape)
+    for i, reading in enumerate(readings):
+        for person in reading.addressed & speakers.keys():
+            speaks_to[i, by == speakers[person]] = 1
     turns = np.array([float(bool(r.addressed)) for r in readings])
+    same_audience = np.minimum(audience, 1)
     return {
-        "same_author": same,
+        "same_author": (np.equal.outer(by, by) & (by > 0)).astype(np.float64),
         "answers_author": speaks_to.T,
         "addressed_by": speaks_to,
-        "turns_elsewhere": turns[None, :] * (1 - speaks_to.T) * (1 - audience),
-        "addressed_elsewhere": turns[:, None] * (1 - speaks_to) * (1 - audience),
-        "same_audience": audience,
+        "turns_elsewhere": turns[None, :] * (1 - speaks_to.T) * (1 - same_audience),
+        "addressed_elsewhere": turns[:, None] * (1 - speaks_to) * (1 - same_audience),
+        "same_audience": same_audience,
     }
 
 
-def _words(readings: Sequence[Reading], context: Context) -> Grid:
-    """What is talked about: shared rare terms, the slots that values fill, names."""
-    shared, mass = _overlap(_incidence([r.terms for r in readings], context.idf))
-    names, named = _overlap(_incidence([r.names for r in readings], context.idf))
-    both_named = np.outer(named > 0, named > 0)
-    only_earlier = 1 - names / np.maximum(named[:, None], _TINY)
-    only_later = 1 - names / np.maximum(named[None, :], _TINY)
-    slots = _overlap(_incidence([r.near_values for r in readings], context.idf))
+def _words(terms: FloatArray, slots: FloatArray, trigrams: FloatArray) -> Grid:
+    """What is talked about: shared rare terms, the slots that values fill, near-copies."""
+    mass = np.maximum(np.diagonal(terms), _TINY)
     return {
-        "term_cosine": _cosine(shared, mass),
-        "later_covered": shared / np.maximum(mass[None, :], _TINY),
-        "earlier_covered": shared / np.maximum(mass[:, None], _TINY),
-        "slot_cosine": _cosine(*slots),
-        "trigram_cosine": _cosine(*_overlap(_incidence([r.trigrams for r in readings]))),
-        "names_shared": both_named * names / np.maximum(np.minimum.outer(named, named), _TINY),
+        "term_cosine": _cosine(terms),
+        "later_covered": terms / mass[None, :],
+        "earlier_covered": terms / mass[:, None],
+        "slot_cosine": _cosine(slots),
+        "trigram_cosine": _cosine(trigrams),
+    }
+
+
+def _names(shared: FloatArray, names: Sequence[frozenset[str]]) -> Grid:
+    """Whether both name the same things, other things, or things with names that begin alike."""
+    named = np.diagonal(shared)
+    both_named = np.outer(named > 0, named > 0)
+    only_earlier = 1 - shared / np.maximum(named[:, None], _TINY)
+    only_later = 1 - shared / np.maximum(named[None, :], _TINY)
+    least = np.maximum(np.minimum.outer(named, named), _TINY)
+    return {
+        "names_shared": both_named * shared / least,
         "names_clash": both_named * only_earlier * only_later,
-        "siblings": _siblings([r.names for r in readings]),
+        "siblings": _siblings(names),
     }
 
 
@@ -133,15 +156,16 @@ def _siblings(names: Sequence[frozenset[str]]) -> FloatArray:
     return grid
 
 
-def _values(readings: Sequence[Reading]) -> Grid:
-    """Values repeated, swapped (none of a kind repeated), added to a common kind, or unlike."""
+def _values(readings: Sequence[Reading], by_kind: Sequence[FloatArray]) -> Grid:
+    """Values repeated, swapped (none of a kind repeated), added to a common kind, or unlike.
+
+    Args:
+        by_kind: For each kind that occurs, (n, n) how many values two messages share.
+    """
     n = len(readings)
     repeated, swapped, added, common = (np.zeros((n, n), dtype=np.bool_) for _ in range(4))
-    for kind in KINDS:
-        own = [frozenset(v for v in r.values if v[0] == kind) for r in readings]
-        if not any(own):
-            continue
-        shared, count = _overlap(_incidence(own))
+    for shared in by_kind:
+        count = np.diagonal(shared)
         both = np.outer(count > 0, count > 0)
         repeated |= shared > 0
         swapped |= both & (shared == 0)
@@ -180,36 +204,43 @@ def _forms(readings: Sequence[Reading]) -> Grid:
     )
 
 
-def _incidence(
-    sets: Sequence[frozenset[Hashable]], weight: Callable[[str], float] | None = None
-) -> csr_matrix:
-    """Weighted incidence, shape (messages, distinct members).
+def _overlaps(
+    blocks: Sequence[tuple[Sequence[AbstractSet[Any]], Callable[[str], float] | None]],
+) -> FloatArray:
+    """Shared weight of each pair of messages, for several kinds of members at once.
 
-    Each member enters as the root of its weight, so that products sum whole weights.
+    Args:
+        blocks: k times the members of each message, which are texts where they have a weight; without
+            one each weighs 1.
+
+    Returns:
+        (k, n, n); the diagonal holds each message's own weight.
     """
-    index: dict[Hashable, int] = {}
-    # In a fixed order: sums in the order of a set would differ from process to process.
-    columns = [
-        index.setdefault(member, len(index))
-        for members in sets
-        for member in sorted(members, key=str)
-    ]
-    at = np.array(columns, dtype=np.intp)
-    rows = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
-    roots = np.ones(max(len(index), 1))
-    if weight is not None and index:
-        roots = np.sqrt([weight(str(member)) for member in index])
+    n = len(blocks[0][0]) if blocks else 0
+    columns: list[int] = []
+    roots: list[float] = []
+    for sets, weight in blocks:
+        index: dict[Hashable, int] = {}
+        start = len(roots)
+        for members in sets:
+            # In a fixed order: sums in the order of a set would differ from process to process.
+            for member in sorted(members) if weight else members:
+                columns.append(start + index.setdefault(member, len(index)))
+        # Each member enters as the root of its weight, so that products sum whole weights.
+        roots += [math.sqrt(weight(member)) for member in index] if weight else [1.0] * len(index)
+    ends = np.cumsum([0, *(len(members) for sets, _ in blocks for members in sets)])
+    at = np.array(columns, dtype=np.int32)
     # Sparse: a dense product goes to several threads, which costs more than the product itself.
-    matrix = csr_matrix((roots[at], (rows, at)), shape=(len(sets), len(roots)))
+    matrix = csr_matrix((np.array(roots)[at], at, ends), shape=(len(ends) - 1, max(len(roots), 1)))
     matrix.sort_indices()
-    return matrix
+    product = matrix @ matrix.T
+    shared = np.zeros((len(ends) - 1, n))
+    rows = np.repeat(np.arange(len(shared)), np.diff(product.indptr))
+    # Members of two blocks are never the same, so a row meets rows of its own block only.
+    shared[rows, product.indices % max(n, 1)] = product.data
+    return shared.reshape(len(blocks), n, n)
 
 
-def _overlap(matrix: csr_matrix) -> tuple[FloatArray, FloatArray]:
-    """Shared weight of each pair, and each message's own weight."""
-    shared = np.asarray((matrix @ matrix.T).toarray())
-    return shared, np.diagonal(shared).copy()
-
-
-def _cosine(shared: FloatArray, mass: FloatArray) -> FloatArray:
+def _cosine(shared: FloatArray) -> FloatArray:
+    mass = np.diagonal(shared)
     return np.asarray(shared / np.sqrt(np.maximum(np.outer(mass, mass), _TINY)))

@@ -85,10 +85,9 @@ def link_utterances(
     chance = softmax(np.column_stack([scores.T, opening]))
     parents, chances = _most_likely(chance, known or {})
     updates, shares = _kinds(pairs, parents, relation, known or {})
-    updates &= np.array([_states_something(u.text) for u in utterances])
-    updates &= np.array(
-        [not _repeats(u.text, utterances[i].text) for u, i in zip(utterances, parents, strict=True)]
-    )
+    for child in np.flatnonzero(updates & (parents != NO_PARENT)).tolist():
+        text, earlier = utterances[child].text, utterances[parents[child]].text
+        updates[child] = _states_something(text) and not _repeats(text, earlier)
     return tuple(
         Link(None, False, p) if i == NO_PARENT else Link(i, update, p * share)
         for i, p, update, share in zip(
@@ -131,17 +130,20 @@ def _states_something(text: str) -> bool:
     text = text.strip().lower()
     if _ONLY_ASKS.fullmatch(text):
         return False
-    has_cue = any(pattern.search(text) for pattern in CUES.values())
-    if _REASON.match(text) and not has_cue:
-        return False
+    if _REASON.match(text):
+        return _has_cue(text)
     words = split_words(normalize(text))
     return (
         (len(words) > 1 and (_NEGATION.search(text) is not None or bool(content_stems(words))))
         or any(character.isdigit() for character in text)
         or text.startswith("*")
         or not text.isascii()
-        or has_cue
+        or _has_cue(text)
     )
+
+
+def _has_cue(lowered: str) -> bool:
+    return any(pattern.search(lowered) for pattern in CUES.values())
 
 
 def _repeats(later: str, earlier: str) -> bool:

@@ -55,9 +55,8 @@ _PATTERNS: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
         "day": re.compile(_WEEKDAY),
     }
 )
-KINDS: Final = tuple(_PATTERNS)
-"""Kinds of values, in the order in which they are looked for."""
-
+_DIGIT: Final = re.compile(r"\d")
+_WITHOUT_DIGIT: Final = frozenset({"number", "day"})
 _NOISE: Final = re.compile(r"(?<=\d),? \d{4}$|[\s,*]|[.,]$")
 
 
@@ -73,7 +72,12 @@ def find_values(lowered: str) -> tuple[frozenset[tuple[str, str]], tuple[int, ..
     """
     found: list[tuple[str, str]] = []
     starts: list[int] = []
+    # Most messages hold no digit, and then most patterns need not be tried.
+    has_digit = _DIGIT.search(lowered) is not None
+    has_path = "_" in lowered or "/" in lowered
     for kind, pattern in _PATTERNS.items():
+        if not (has_digit or kind in _WITHOUT_DIGIT or (has_path and kind == "code")):
+            continue
         matches = list(pattern.finditer(lowered))
         for match in matches:
             found.append((kind, _NOISE.sub("", match.group())))

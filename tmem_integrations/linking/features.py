@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import permutations
 from typing import Any, Final
@@ -220,7 +220,7 @@ def _overlaps(
     columns: list[int] = []
     roots: list[float] = []
     for sets, weight in blocks:
-        index: dict[Hashable, int] = {}
+        index: dict[Any, int] = {}
         start = len(roots)
         for members in sets:
             # In a fixed order: sums in the order of a set would differ from process to process.

@@ -97,9 +97,7 @@ class Legs:
             held = [self._messages[slot] for slot in self._find(ids, as_of)]
         return {message.id: message for message in held if message is not None}
 
-    def at(
-        self, slots: NDArray[np.int64], as_of: datetime | None = None
-    ) -> list[Message | None]:
+    def at(self, slots: NDArray[np.int64], as_of: datetime | None = None) -> list[Message | None]:
         """The message each slot was given to, as it is now or was then; None where it was not there."""
         with self._lock:
             return [self._messages[slot] or self._moved(slot, as_of) for slot in slots.tolist()]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -14,6 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_helpers import START, at, found, in_window, row_of, said, unit
 
+from tmem_integrations import TemporalForestRetriever
+from tmem_integrations.bridges.stores import open_store
 from tmem_integrations.errors import (
     ConfigError,
     IngestError,
@@ -26,7 +29,7 @@ from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Query, Scope
 from tmem_integrations.protocols import IngestReport
 from tmem_integrations.stores.chroma import ChromaStore
-from tmem_integrations.stores.versions import Row
+from tmem_integrations.stores.versions import Row, edited
 
 milvus = pytest.importorskip("tmem_integrations.stores.milvus", exc_type=ImportError)
 pytest.importorskip("milvus_lite")
@@ -194,9 +197,10 @@ def test_a_memory_names_the_model_of_its_vectors(opened):
         def embed(self, texts):
             return np.ones((len(texts), 2), np.float32)
 
-    TemporalMemory.from_messages([said("m1")], store=opened(model="fake-2"), embedder=Fake())
-    with pytest.raises(StoreMismatchError, match=r"fake-2 \(2 d\)"):
-        opened(model="other")
+    store = open_store(opened(), Fake())
+    TemporalMemory.from_messages([said("m1")], store=store, embedder=Fake())
+    with pytest.raises(StoreMismatchError, match=r"fake-2 \(2 d\).*wordllama"):
+        TemporalForestRetriever.from_messages([], store=opened(), embeddings="static")
 
 
 def test_a_collection_of_somebody_else_is_left_alone(opened, collection):
@@ -315,6 +319,25 @@ def test_what_a_killed_writer_stored_is_found_by_the_next_one(opened):
     assert again.channels() == {"ops", "new"}
     assert again.check() == ()
     assert again.upsert([said("m2", "plan", channel="new")]) == IngestReport(unchanged=1)
+
+
+@pytest.mark.parametrize("n_written", [1, 2])
+def test_an_edit_that_was_cut_is_finished_by_the_next_writer(opened, n_written):
+    store = opened()
+    first = said("m1", "friday")
+    store.upsert([first], unit([1, 0]))
+    row, vector = store._read(["m1"])["m1"]
+    row = edited(row, replace(first, text="monday"), version=0, now=row.stored_at, vector=b"")
+    past, present = store._entities(row, vector)
+    # The record is written, what is made of it is not; or a version that no record has.
+    mark = store._catalogue.editing([present["owner"]])
+    mark.__enter__()
+    store._table.write([present, {**past, "key": digest("version", "of no record")}][:n_written])
+    again = opened()
+    assert again.check() == ()
+    assert found(again, "friday", as_of=START) == ["m1"]
+    assert found(again, "monday") == ["m1"]
+    assert found(again, "friday") == []
 
 
 def test_an_old_view_shows_no_part_of_a_batch_that_is_being_written(opened):
@@ -447,8 +470,6 @@ def test_of_a_large_partition_traffic_is_a_sample(opened, small_pages, monkeypat
 
 
 def test_a_retriever_keeps_its_messages_in_milvus(opened):
-    from tmem_integrations import TemporalForestRetriever
-
     history = [
         {"id": "m1", "timestamp": "2026-03-02T09:00Z", "channel": "ops", "text": "Launch Friday."},
         {"id": "m2", "timestamp": "2026-03-02T09:05Z", "channel": "ops", "text": "No, Monday."},

@@ -55,6 +55,8 @@ def open_store(store: Any, embedder: Embedder | None) -> MessageStore | None:
         StoreMismatchError: If it was built with another embedding model.
     """
     if store is None or all(hasattr(store, name) for name in ("upsert", "view", "channels")):
+        if embedder is not None and hasattr(store, "claim"):
+            store.claim(embedder.name)
         return cast("MessageStore | None", store)
 
     from tmem_integrations.stores.chroma import ChromaStore

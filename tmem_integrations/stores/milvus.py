@@ -189,6 +189,15 @@ class MilvusStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def claim(self, model: str) -> None:
+        """Say which model makes the vectors that will be stored.
+
+        Raises:
+            StoreMismatchError: If it is not that of the vectors that are there.
+        """
+        with self._lock:
+            self._adopt(model, None)
+
     def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
         """Add or replace by id, in order of arrival; a replaced message keeps its arrival.
 

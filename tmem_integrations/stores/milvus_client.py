@@ -103,9 +103,16 @@ class Milvus:
         """Turn what Milvus raises into a `StoreError` that names the address."""
         try:
             yield
-        except (MilvusException, grpc.RpcError) as error:
-            code, text = getattr(error, "code", None), getattr(error, "message", str(error))
-            if code == _UNREACHABLE or isinstance(code, grpc.StatusCode) or "Retry t" in text:
+        except grpc.RpcError as error:
+            raise StoreError(
+                f"Milvus at {self.uri} did not answer within {self.timeout:g} s; give it more with "
+                "timeout=, or look at its load."
+            ) from error
+        except MilvusException as error:
+            text = error.message
+            # With retries at an end the code is that of gRPC.
+            is_lost = error.code == _UNREACHABLE or isinstance(error.code, grpc.StatusCode)
+            if is_lost or "Retry t" in text:
                 raise StoreError(
                     f"Milvus at {self.uri} cannot be reached within {self.timeout:g} s; check the "
                     "address, and that it is running."

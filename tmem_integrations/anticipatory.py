@@ -6,12 +6,13 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta, tzinfo
+from os import PathLike
 from typing import Any, Self
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import Field
 
-from tmem_integrations.access import AccessLike
+from tmem_integrations.access import AccessLike, Redact
 from tmem_integrations.anticipation.ingest import OnStep
 from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.anticipation.recipes import RecallConfig
@@ -21,7 +22,7 @@ from tmem_integrations.bridges.dual import OF_THIS_PROCESS, DualRetriever, rebui
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import check_keywords, narrow
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
-from tmem_integrations.bridges.stores import closed_on_error, open_store
+from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
 from tmem_integrations.config import ModelConfig, OnFailure
 from tmem_integrations.errors import QueryError
 from tmem_integrations.messages import Message, Query
@@ -64,6 +65,7 @@ class AnticipatoryRetriever(DualRetriever):
         max_llm_calls: int | None = None,
         max_llm_tokens: int | None = None,
         deadline: timedelta | float | None = None,
+        redact: Redact | None = None,
     ) -> Self:
         """Store messages and file them. Without further arguments: no key, no network.
 
@@ -86,6 +88,8 @@ class AnticipatoryRetriever(DualRetriever):
                 is written by the next write: `add_messages([])` goes on.
             max_llm_tokens: Tokens for one write, prompts and answers together; likewise.
             deadline: Time for the calls of one write, a timedelta or seconds; likewise.
+            redact: What of a message an asker gets, where channels cannot tell, such as the secret of one
+                role: see `access.Redact`. What was derived from such a message is not shown to them.
 
         Raises:
             MessageError: If a message cannot be read; nothing is stored then.
@@ -109,12 +113,39 @@ class AnticipatoryRetriever(DualRetriever):
                 embedder=embedder,
                 llm=as_language_model(llm, max_concurrency=max_concurrency),
                 models=models,
+                redact=redact,
                 config=config,
                 timezone=timezone,
                 access=access,
                 on_step=on_step,
             )
         return cls(memory=memory, per_scene=per_scene)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        embeddings: EmbedderLike = None,
+        read_only: bool = False,
+        **settings: Any,
+    ) -> Self:
+        """Open what was filed in an existing folder.
+
+        Args:
+            folder: What was given as `store` when it was filed.
+            embeddings: The model it was filed with.
+            read_only: Refuse to write, and leave writing to another process.
+            **settings: As for `from_messages`.
+
+        Raises:
+            StoreError: If there is no store in the folder.
+            StoreLockedError: If it is open for writing already.
+            StoreMismatchError: If it was built with another embedding model.
+        """
+        store = open_folder(folder, as_embedder(embeddings), read_only=read_only)
+        with closed_on_error(store):
+            return cls.from_messages([], store=store, embeddings=embeddings, **settings)
 
     def add_messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """Store and file messages; one whose id is there already replaces it."""

@@ -63,8 +63,8 @@ class TemporalMemory:
         prompts: What the model is asked.
         reranker: Bounds the evidence to the best of what the gate keeps.
         counter: Counts tokens for the budget.
-        associative: Finds what shares no word with a question; told of every write. Its rules of access
-            hold where `access` is None.
+        associative: Finds what shares no word with a question; told of every write. Its `access` and
+            `redact` hold where none is given here.
 
     Raises:
         MessageError: If `timezone` is no zone.
@@ -96,7 +96,7 @@ class TemporalMemory:
         self.policy = as_policy(
             associative.policy if access is None and associative is not None else access
         )
-        self.redact = redact
+        self.redact = associative.redact if redact is None and associative is not None else redact
         self.verdicts = verdict_cache_of(store) if verdicts is None else verdicts
         self.prompts = prompts or Prompts()
         self.reranker = reranker

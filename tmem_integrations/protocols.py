@@ -7,7 +7,7 @@ language model answers `Ask`. Rows are handles of messages, valid for one `Histo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Message, Scope
+from tmem_integrations.messages import Message, Query, Scope
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -412,6 +412,11 @@ class Associative(Protocol):
     @property
     def policy(self) -> AccessPolicy | None:
         """Who may read which channel; None when everybody may read all."""
+        ...
+
+    @property
+    def redact(self) -> Callable[[Message, Query], Message | None] | None:
+        """What of a message an asker gets; None for all of it."""
         ...
 
     def reach(

@@ -162,3 +162,14 @@ def test_a_memory_that_a_model_wrote_is_pickled_without_the_need_to_ask(tmp_path
     with closing(memory), closing(pickle.loads(pickle.dumps(memory))) as copy:
         assert copy.stats()["writer"] == memory.stats()["writer"]
         assert copy.retrieve("pets").text == memory.retrieve("pets").text
+
+
+def test_a_folder_is_opened_to_read_beside_its_writer(in_folder):
+    folder = in_folder.memory.store.folder
+    with closing(
+        AnticipatoryRetriever.open(folder, read_only=True, access={"home": "*"})
+    ) as reader:
+        asked = {"asking_user": "ann"}
+        assert reader.invoke("choir", **asked) == in_folder.invoke("choir", **asked)
+        with pytest.raises(StoreError, match="reading only"):
+            reader.delete_messages(["vase0"])

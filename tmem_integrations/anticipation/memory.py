@@ -10,12 +10,13 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
-from tmem_integrations.access import AccessLike
+from tmem_integrations.access import AccessLike, Guard, Redact
 from tmem_integrations.anticipation.cascade import Cascade, Recalled
 from tmem_integrations.anticipation.estimate import rehearse
 from tmem_integrations.anticipation.index import Index, Tables, Visible
 from tmem_integrations.anticipation.ingest import Desk, OnStep, file_messages, finish_filing
 from tmem_integrations.anticipation.ledger import Ledger, fingerprint
+from tmem_integrations.anticipation.persona import PersonaFact
 from tmem_integrations.anticipation.recipes import CENTRED, RecallConfig
 from tmem_integrations.anticipation.recollection import (
     RecalledItem,
@@ -101,6 +102,7 @@ class AnticipatoryMemory:
         access: AccessLike = None,
         on_step: OnStep | None = None,
         models: ModelConfig | None = None,
+        redact: Redact | None = None,
     ) -> AnticipatoryMemory:
         """Store messages and file them.
 
@@ -115,6 +117,8 @@ class AnticipatoryMemory:
             access: Who may read which channel.
             on_step: Told of each saved chunk while filing.
             models: What bounds the calls of one write, and what to do when the model fails.
+            redact: What of a message an asker gets, where channels cannot tell: see `access.Redact`. What
+                was derived from a message that is withheld or changed for them is not shown.
 
         Raises:
             MessageError: If a message cannot be read; nothing is stored then.
@@ -130,8 +134,9 @@ class AnticipatoryMemory:
 
             writer = ModelWriter(llm.name, config=models)
         history = TemporalMemory.from_messages(
-            [], store=store, embedder=embedder, llm=llm, timezone=timezone, access=access
-        )
+            [], store=store, embedder=embedder, llm=llm, timezone=timezone, access=access,
+            redact=redact,
+        )  # fmt: skip
         memory = cls(history, writer=writer, config=config, on_step=on_step)
         memory.add(messages)
         return memory
@@ -145,6 +150,11 @@ class AnticipatoryMemory:
     def policy(self) -> AccessPolicy | None:
         """Who may read which channel; None when everybody may read all."""
         return self.history.policy
+
+    @property
+    def redact(self) -> Redact | None:
+        """What of a message an asker gets; None for all of it."""
+        return self.history.redact
 
     def add(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """Store messages and file them: new ones continue open scenes, edited ones are filed anew.
@@ -171,6 +181,8 @@ class AnticipatoryMemory:
 
     def file(self, messages: Sequence[Message]) -> None:
         """File messages that are stored already, and do what an earlier run left to do."""
+        if self.ledger.read_only and not messages:
+            return
         with self._writing:
             self.writer.begin()
             drive(file_messages(self._with_unfiled(messages), self._desk()), self._seats())
@@ -305,16 +317,10 @@ class AnticipatoryMemory:
         ids += [m for hit in recalled.items for m in tables.items[hit.index].message_ids]
         admitted = {one for one, seen in zip(tables.turn_ids, visible.turns, strict=True) if seen}
         authors = {a for hit in recalled.scenes for a in tables.scenes[hit.index].authors}
-        with self.ledger.reading():
-            every = dict(self.ledger.persona)
-        facts = {
-            key: fact
-            for key, fact in every.items()
-            if fact.author in authors and admitted.issuperset(fact.message_ids)
-        }
-        ids += [one for fact in facts.values() for one in fact.message_ids]
+        facts = self._traits(authors, admitted, config.persona_facts)
+        ids += [one for _, turns in facts for one in turns]
         sources = self.store.get(dict.fromkeys(ids))
-        shown = {one for one, m in sources.items() if scope.admits(m) and self._is_as_filed(m)}
+        shown = self._shown(sources, scope)
         scenes = [
             RecalledScene(scene, tuple(sources[one] for one in scene.message_ids), hit.via)
             for hit in recalled.scenes
@@ -325,9 +331,9 @@ class AnticipatoryMemory:
             for hit in recalled.items
             if shown.issuperset((item := tables.items[hit.index]).message_ids)
         ]
-        facts = {key: fact for key, fact in facts.items() if shown.issuperset(fact.message_ids)}
+        traits = {fact.id: fact for fact, turns in facts if shown.issuperset(turns)}
         found = write_recollection(
-            query, scenes, items, facts, self.history.counter, config, self.history.timezone
+            query, scenes, items, traits, self.history.counter, config, self.history.timezone
         )
         return (
             found
@@ -342,6 +348,37 @@ class AnticipatoryMemory:
         visible = self._index.visible(tables, scope)
         terms = split_terms(without_function_words(question))
         return Cascade(tables, visible, terms, vector, config), tables, visible
+
+    def _traits(
+        self, authors: Collection[str], admitted: Collection[str], most: int
+    ) -> list[tuple[PersonaFact, tuple[str, ...]]]:
+        """The latest traits of speakers, each with all turns of its scene.
+
+        Whoever wrote a trait was shown the whole scene, whichever turns they name for it.
+        """
+        with self.ledger.reading():
+            persona, scenes = self.ledger.persona, self.ledger.scenes
+        found: list[tuple[PersonaFact, tuple[str, ...]]] = []
+        n_found: Counter[str] = Counter()
+        for fact in reversed(list(persona.values())):
+            scene = scenes.get(fact.scene_id)
+            if scene is None or fact.author not in authors or n_found[fact.author] >= most:
+                continue
+            if all(one in admitted for one in scene.message_ids):
+                n_found[fact.author] += 1
+                found.append((fact, scene.message_ids))
+        return found[::-1]
+
+    def _shown(self, sources: Mapping[str, Message], scope: Scope) -> set[str]:
+        """Of which messages what was derived may be shown: those the asker gets as they were filed."""
+        there = [m for m in sources.values() if scope.admits(m) and self._is_as_filed(m)]
+        given = Guard(scope, self.store, self.history.redact).check(there)
+        return {
+            message.id
+            for message, own in zip(there, given, strict=True)
+            if own is not None
+            and (own.text, own.author, own.role) == (message.text, message.author, message.role)
+        }
 
     def _is_as_filed(self, message: Message) -> bool:
         turn = self.ledger.turns.get(message.id)

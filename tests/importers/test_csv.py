@@ -51,3 +51,8 @@ def test_a_cell_of_a_megabyte_is_read(tmp_path: Path) -> None:
 def test_columns_of_one_name_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(ImportFormatError, match="a name for each column"):
         list(read_csv(write(tmp_path, "id,text,text,timestamp\n")))
+
+
+def test_a_number_with_a_control_character_beside_it_is_a_number(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,text,timestamp\n1,hi,1772442000\x1d\n")
+    assert [m.sent_at for m in read_csv(path)] == [datetime(2026, 3, 2, 9, tzinfo=UTC)]

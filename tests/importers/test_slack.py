@@ -148,6 +148,13 @@ def test_blocks_are_read_where_an_app_says_nothing_else(tmp_path: Path) -> None:
     assert [m.text for m in read_slack(path)] == ["Build 7\n#ops is red\nask @Bo", "hi"]
 
 
+@pytest.mark.parametrize("blocks", [7, "x", [None], [{"type": []}], [{"elements": {"text": 1}}]])
+def test_blocks_that_are_none_say_nothing(tmp_path: Path, blocks: object) -> None:
+    assert [
+        m.text for m in read_slack(export(tmp_path, [said(blocks=blocks, text=""), said(1)]))
+    ] == ["hi"]
+
+
 def test_attachments_beside_text_are_a_bots_words_and_previews_of_what_people_link(
     tmp_path: Path,
 ) -> None:

@@ -120,8 +120,9 @@ def _numbers(record: dict[str, Any]) -> dict[str, Any]:
     """Cells are texts; times in seconds and numeric fields are read as numbers."""
     for name in ("timestamp", "sent_at", "edited_at", *_NUMERIC):
         value = record.get(name)
-        if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-            record[name] = float(value)
+        # What Python strips is more than what it reads around a number.
+        if isinstance(value, str) and _NUMBER.fullmatch(bare := value.strip()):
+            record[name] = float(bare)
     return record
 
 

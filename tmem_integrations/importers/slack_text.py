@@ -69,7 +69,7 @@ def block_lines(blocks: object) -> Iterator[str]:
             stack.extend(reversed(item))
         elif isinstance(item, dict):
             elements = item.get("elements")
-            if item.get("type") in _RUNS_OF_TEXT and isinstance(elements, list):
+            if str(item.get("type")) in _RUNS_OF_TEXT and isinstance(elements, list):
                 yield "".join(map(_inline, elements))
             elif isinstance(item.get("text"), str):
                 yield item["text"]

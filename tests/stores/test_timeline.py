@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tmem_integrations.messages import Message, Query, Scope, to_microseconds
 from tmem_integrations.protocols import partition_of
 from tmem_integrations.stores.timeline import Timeline, microseconds_of
-from tmem_integrations.stores.versions import Version
+from tmem_integrations.stores.versions import NEVER
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NAMES = st.sampled_from(["ops", "secret", "ann"]) | st.none()
@@ -41,13 +41,14 @@ def scopes(draw):
     return Scope(query, readable=draw(SETS))
 
 
-def as_they_are(history):
-    return [Version(m, to_microseconds(m.known_at)) for m in history]
+def spans(history):
+    """From when each is known, and until when."""
+    return [to_microseconds(m.known_at) for m in history], [NEVER] * len(history)
 
 
 def build(history):
     timeline = Timeline()
-    timeline.add(as_they_are(history), range(len(history)))
+    timeline.add(history, range(len(history)), *spans(history))
     return timeline
 
 
@@ -83,7 +84,7 @@ def test_each_partition_is_in_order_of_time_then_arrival(history, sizes, random,
     timeline, done = Timeline(), 0
     for size in [*sizes, len(history)]:
         part = slice(done, done + size)
-        timeline.add(as_they_are(history[part]), arrivals[part])
+        timeline.add(history[part], arrivals[part], *spans(history[part]))
         done = min(done + size, len(history))
     timeline.remove([slot for slot in removed if slot < len(history)])
     for message in history:
@@ -129,7 +130,7 @@ def test_a_topic_and_a_channel_of_one_name_are_two_partitions():
 def test_what_a_reader_holds_does_not_change_when_messages_come_and_go():
     timeline = build([said(0), said(2)])
     columns, order = timeline.columns, order_of(timeline, said(0))
-    timeline.add(as_they_are([said(1)]), [2])
+    timeline.add([said(1)], [2], *spans([said(1)]))
     timeline.remove([0])
     assert columns.alive.tolist() == [True, True]
     assert order.slots.tolist() == [0, 1]

@@ -22,12 +22,16 @@ class Dump:
     """All that legs hold, numbered anew from 0; nothing is left of what was removed.
 
     Attributes:
-        versions: (n,) messages, in each version that they had.
+        messages: (n,) in each version that they had.
+        known: (n,) see `Columns`.
+        until: (n,) likewise.
         arrivals: (n,) order of arrival of each.
         postings: Their words.
     """
 
-    versions: list[Version]
+    messages: list[Message]
+    known: list[int]
+    until: list[int]
     arrivals: list[int]
     postings: Postings
 
@@ -109,28 +113,36 @@ class Legs:
             rows: With distinct ids.
         """
         placed = [(version, row.arrival) for row in rows for version in versions_of(row)]
-        versions, arrivals = [one for one, _ in placed], [arrival for _, arrival in placed]
-        terms = [self.terms(version.message) for version in versions]
+        messages = [version.message for version, _ in placed]
+        known, until = [v.known for v, _ in placed], [v.until for v, _ in placed]
+        arrivals = [arrival for _, arrival in placed]
+        terms = [self.terms(message) for message in messages]
         with self._lock:
             self._remove([row.message.id for row in rows])
-            slots = self.timeline.add(versions, arrivals)
+            slots = self.timeline.add(messages, arrivals, known, until)
             self.lexical.add(slots, terms)
-            self._place(versions, slots, arrivals)
+            self._place(messages, slots, arrivals, until)
 
     def dump(self) -> Dump:
         """All that is held."""
         with self._lock:
             alive = np.flatnonzero(self.timeline.columns.alive)
-            versions = [self._version(slot) for slot in alive.tolist()]
-            arrivals = self.timeline.columns.arrival[alive].tolist()
-            return Dump(versions, arrivals, self.lexical.dump())
+            columns = self.timeline.columns
+            messages = [self._messages[slot] for slot in alive.tolist()]
+            return Dump(
+                [m for m in messages if m is not None],
+                columns.known[alive].tolist(),
+                columns.until[alive].tolist(),
+                columns.arrival[alive].tolist(),
+                self.lexical.dump(),
+            )
 
     def restore(self, dump: Dump) -> None:
         """Take over what `dump` gave; only while nothing is held."""
         with self._lock:
             self.lexical.restore(dump.postings)
-            slots = self.timeline.add(dump.versions, dump.arrivals)
-            self._place(dump.versions, slots, dump.arrivals)
+            slots = self.timeline.add(dump.messages, dump.arrivals, dump.known, dump.until)
+            self._place(dump.messages, slots, dump.arrivals, dump.until)
 
     def remove(self, ids: Collection[str]) -> None:
         """Forget messages; unknown ids are passed over."""
@@ -165,16 +177,20 @@ class Legs:
         return Version(message, int(columns.known[slot]), int(columns.until[slot]))
 
     def _place(
-        self, versions: Sequence[Version], slots: Sequence[int], arrivals: Sequence[int]
+        self,
+        messages: Sequence[Message],
+        slots: Sequence[int],
+        arrivals: Sequence[int],
+        until: Sequence[int],
     ) -> None:
-        for version, slot in zip(versions, slots, strict=True):
-            message = version.message
-            self._ids.append(message.id)
-            self._messages.append(message)
-            if version.until == NEVER:
-                self._slots[message.id] = slot
-            else:
-                self._earlier.setdefault(message.id, []).append(slot)
+        ids = [message.id for message in messages]
+        self._ids.extend(ids)
+        self._messages.extend(messages)
+        # Of several versions of a message the last one is what it says now.
+        self._slots.update(zip(ids, slots, strict=True))
+        for one, slot, end in zip(ids, slots, until, strict=True):
+            if end != NEVER:
+                self._earlier.setdefault(one, []).append(slot)
         self._next_arrival = max(self._next_arrival, *(one + 1 for one in arrivals), 0)
 
     def _moved(self, slot: int, as_of: datetime | None) -> Message | None:

@@ -25,7 +25,6 @@ from tmem_integrations.errors import MessageError, StoreError
 from tmem_integrations.messages import Message, from_microseconds, to_microseconds
 from tmem_integrations.stores.legs import Dump, Legs
 from tmem_integrations.stores.lexical import Postings
-from tmem_integrations.stores.versions import Version
 
 _log = logging.getLogger(__name__)
 _NAME = "legs.npz"
@@ -81,10 +80,9 @@ class Snapshot:
                     counts=file["counts"],
                     lengths=file["lengths"],
                 )
-                spans, arrivals = file["spans"].tolist(), file["arrivals"].tolist()
-            messages = zip(_to_messages(rows), spans, strict=True)
+                known, until, arrivals = (file[n].tolist() for n in ("known", "until", "arrivals"))
             legs = Legs(language)
-            legs.restore(Dump([Version(m, *span) for m, span in messages], arrivals, postings))
+            legs.restore(Dump(_to_messages(rows), known, until, arrivals, postings))
         except FileNotFoundError:
             return None
         except _UNREADABLE as error:
@@ -101,8 +99,6 @@ class Snapshot:
     def save(self, legs: Legs, version: int, store_id: str) -> None:
         """Write the legs; a disk that refuses costs the next opening time, nothing else."""
         dump = legs.dump()
-        messages = [version.message for version in dump.versions]
-        spans = [(version.known, version.until) for version in dump.versions]
         postings = dump.postings
         head = {"key": _key(store_id, legs.language), "version": version}
         try:
@@ -110,8 +106,9 @@ class Snapshot:
                 np.savez(
                     file,
                     head=_bytes(head),
-                    rows=_bytes({**_to_columns(messages), "terms": postings.terms}),
-                    spans=np.asarray(spans, dtype=np.int64),
+                    rows=_bytes({**_to_columns(dump.messages), "terms": postings.terms}),
+                    known=np.asarray(dump.known, dtype=np.int64),
+                    until=np.asarray(dump.until, dtype=np.int64),
                     arrivals=np.asarray(dump.arrivals, dtype=np.int64),
                     starts=postings.starts,
                     slots=postings.slots,

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Scope, to_microseconds
+from tmem_integrations.messages import Message, Scope, to_microseconds
 from tmem_integrations.protocols import Partition, partition_of
 from tmem_integrations.stores.codes import Codes
 from tmem_integrations.stores.growing import GrowingArray
-from tmem_integrations.stores.versions import NEVER, Version
+from tmem_integrations.stores.versions import NEVER
 
 _PACE_LAG = 5
 _PACE_SAMPLE = 50_000
@@ -174,22 +174,28 @@ class Timeline:
         """How many messages are there."""
         return int(np.count_nonzero(self._columns.alive))
 
-    def add(self, versions: Sequence[Version], arrivals: Sequence[int]) -> range:
+    def add(
+        self,
+        messages: Sequence[Message],
+        arrivals: Sequence[int],
+        known: Sequence[int],
+        until: Sequence[int],
+    ) -> range:
         """Place messages on the timeline, in each version that they had.
 
         Args:
             arrivals: (n,) order of arrival of each.
+            known: (n,) from when each was known, as in `Columns`.
+            until: (n,) until when.
 
         Returns:
             Their slots: the next n.
         """
-        messages = [version.message for version in versions]
         slots = range(len(self._columns), len(self._columns) + len(messages))
         sent = [to_microseconds(m.sent_at) for m in messages]
-        until = [version.until for version in versions]
         partitions = [self._partitions.number(partition_of(m)) for m in messages]
         self._sent.extend(sent)
-        self._known.extend([version.known for version in versions])
+        self._known.extend(known)
         self._until.extend(until)
         self._has_earlier |= any(one != NEVER for one in until)
         self._arrival.extend(arrivals)

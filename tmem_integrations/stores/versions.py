@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,8 +62,7 @@ class Row:
     earlier: tuple[Earlier, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """What a message said for some time.
 
     Attributes:
@@ -79,6 +79,8 @@ class Version:
 def versions_of(row: Row) -> list[Version]:
     """All that a message ever said, oldest first; the last one is the message as it is."""
     versions = [Version(row.message, _known(row.message, row.learned_at))]
+    if not row.earlier:
+        return versions
     for old in reversed(row.earlier):
         message = replace(row.message, text=old.text, edited_at=old.edited_at)
         known = _known(message, old.learned_at)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tmem_integrations.evaluation.labelled_chats import add_chats, read_chats
 from tmem_integrations.evaluation.linker_corpus import SOURCES, load_corpus, load_pairs
 from tmem_integrations.evaluation.linker_fit import measure_pair
-from tmem_integrations.evaluation.linker_validation import predict_held_out
+from tmem_integrations.evaluation.linker_validation import measure_chats, predict_held_out
 from tmem_integrations.evaluation.relations import KINDS, Pair, PairGold, RelationsReport
 
 
@@ -21,6 +22,8 @@ def held_out_reports(
 ) -> list[RelationsReport]:
     """Fit the relation table anew without each conversation, and without each source.
 
+    The labelled chats of the package are seen each time: none of the pairs is from them.
+
     Args:
         data: Holds the data sets that the pairs are from.
         path: The labelled pairs.
@@ -29,13 +32,16 @@ def held_out_reports(
     corpus = load_corpus(data)
     labelled = load_pairs(path, corpus)
     rows = [measure_pair(pair, corpus) for pair in labelled]
+    chats = read_chats()
+    add_chats(corpus, chats)
+    beside = measure_chats(chats, corpus)
     groups = {
         "conversations": [pair.channel for pair in labelled],
         "sources": [pair.source for pair in labelled],
     }
     reports = []
     for what, names in groups.items():
-        said = predict_held_out(rows, labelled, names)
+        said = predict_held_out(rows, labelled, names, beside=beside)
         kinds = [next((kind for kind in KINDS if kind == guess), None) for guess in said]
         judged = tuple(
             (pair.source, gold, kind) for (pair, gold), kind in zip(pairs, kinds, strict=True)

@@ -2,9 +2,9 @@
 
     python -m tmem_integrations.evaluation.linker_fit RELATIONS.jsonl --data DIR --out FILE
 
-Relations come from the labelled pairs alone. Parents come from the human reply links in DIR/irc and
-the chains of states in DIR/gold/evidence.jsonl: mixing reply links into the relations made them
-worse.
+Relations come from the labelled pairs and from the labelled chats of the package, parents from those
+chats, the human reply links in DIR/irc and the chains of states in DIR/gold/evidence.jsonl. Mixing
+reply links into the relations made them worse.
 """
 
 from __future__ import annotations
@@ -20,6 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from tmem_integrations.evaluation.labelled_chats import (
+    LabelledChat,
+    add_chats,
+    chat_listings,
+    chat_pairs,
+    read_chats,
+)
 from tmem_integrations.evaluation.linker_corpus import (
     UNKNOWN,
     Corpus,
@@ -62,6 +69,8 @@ COPIES: Final[Mapping[str, int]] = MappingProxyType(
         "replies, a third kept": 1,
         "chains": 2,
         "chains among others": 4,
+        "labelled chats": 1,
+        "labelled chats, thinned": 1,
     }
 )
 """How often the lists of each kind count: a few chains of states stand beside many replies."""
@@ -106,7 +115,9 @@ def measure_listing(listing: Listing, corpus: Corpus) -> tuple[Grid, Grid]:
 
 
 def all_listings(
-    corpus: Corpus, questions: Sequence[Mapping[str, Any]]
+    corpus: Corpus,
+    questions: Sequence[Mapping[str, Any]],
+    chats: Sequence[LabelledChat] = (),
 ) -> dict[str, list[Listing]]:
     """The lists that tell parents, by the names of `COPIES`.
 
@@ -116,6 +127,7 @@ def all_listings(
     Args:
         corpus: Messages.
         questions: What `load_chains` read.
+        chats: Of the corpus.
     """
     return {
         "replies, 36 messages": reply_listings(corpus),
@@ -123,6 +135,8 @@ def all_listings(
         "replies, a third kept": reply_listings(corpus, keep=1 / 3, seed=2),
         "chains": chain_listings(corpus, questions),
         "chains among others": chain_listings(corpus, questions, size=36, seed=3),
+        "labelled chats": chat_listings(chats),
+        "labelled chats, thinned": chat_listings(chats, keep=0.6, seed=4),
     }
 
 
@@ -145,7 +159,7 @@ def fit_relation(
     rows: Sequence[Mapping[str, float]],
     labels: Sequence[str],
     *,
-    ridge: float = 30.0,
+    ridge: float = 600.0,
     trust: float = 1.0,
 ) -> RelationModel:
     """Multinomial logit whose ridge penalty draws to `trust` times the prior instead of to zero.
@@ -241,17 +255,21 @@ class _ChoiceLoss:
         return float(value), np.append(slope + self.ridge * vector[:-1], none_error.sum())
 
 
-def fit_models(corpus: Corpus, pairs: Sequence[Pair], questions: Path) -> Models:
+def fit_models(
+    corpus: Corpus, pairs: Sequence[Pair], questions: Path, chats: Sequence[LabelledChat] = ()
+) -> Models:
     """Fit both tables to all there is.
 
     Args:
         corpus: Messages.
         pairs: Labelled.
         questions: File of `load_chains`.
+        chats: Of the corpus.
     """
+    pairs = [*pairs, *(pair for chat in chats for pair in chat_pairs(chat, corpus))]
     relation = fit_relation([measure_pair(p, corpus) for p in pairs], [p.label for p in pairs])
     choices: list[Choices] = []
-    for name, listings in all_listings(corpus, load_chains(questions)).items():
+    for name, listings in all_listings(corpus, load_chains(questions), chats).items():
         choices += [choices_of(one, corpus) for one in listings] * COPIES[name]
     return Models(relation, fit_parent(choices))
 
@@ -267,8 +285,10 @@ def main() -> None:
     arguments = parser.parse_args()
     corpus = load_corpus(arguments.data)
     pairs = load_pairs(arguments.relations, corpus)
+    chats = read_chats()
+    add_chats(corpus, chats)
     questions = arguments.data / "gold" / "evidence.jsonl"
-    save_models(arguments.out, fit_models(corpus, pairs, questions))
+    save_models(arguments.out, fit_models(corpus, pairs, questions, chats))
 
 
 if __name__ == "__main__":

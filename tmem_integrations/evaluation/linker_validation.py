@@ -2,9 +2,10 @@
 
     python -m tmem_integrations.evaluation.linker_validation RELATIONS.jsonl --data DIR
 
-Relations: accuracy on labelled pairs, held out by conversation and by source. Parents: of human
-replies and in chains of states, both tables fitted without the conversation at hand. What a message
-replies to is never seen.
+Relations: accuracy on labelled pairs, held out by conversation and by source; the labelled chats of
+the package are always seen, and are held out one by one in a line of their own. Parents: of human
+replies, in chains of states and in labelled chats, both tables fitted without the conversation at
+hand. What a message replies to is never seen.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmem_integrations.evaluation.labelled_chats import (
+    LabelledChat,
+    add_chats,
+    chat_pairs,
+    read_chats,
+)
 from tmem_integrations.evaluation.linker_chains import count_chains
 from tmem_integrations.evaluation.linker_corpus import (
     Corpus,
@@ -43,7 +50,12 @@ Row = dict[str, float]
 
 
 def predict_held_out(
-    rows: Sequence[Row], pairs: Sequence[Pair], groups: Sequence[str], *, trust: float = 1.0
+    rows: Sequence[Row],
+    pairs: Sequence[Pair],
+    groups: Sequence[str],
+    *,
+    beside: tuple[Sequence[Row], Sequence[Pair]] = ((), ()),
+    trust: float = 1.0,
 ) -> list[str]:
     """Label each pair by a model that saw none of its group.
 
@@ -51,13 +63,15 @@ def predict_held_out(
         rows: Features of each pair.
         pairs: Labelled.
         groups: What is held out together, such as the conversation of each pair.
+        beside: Features and pairs that every model sees.
         trust: In the prior.
     """
+    more, others = beside
     guesses = [""] * len(pairs)
     for group in sorted(set(groups)):
         kept = [i for i, name in enumerate(groups) if name != group]
-        labels = [pairs[i].label for i in kept]
-        model = fit_relation([rows[i] for i in kept], labels, trust=trust)
+        labels = [pairs[i].label for i in kept] + [pair.label for pair in others]
+        model = fit_relation([*(rows[i] for i in kept), *more], labels, trust=trust)
         for i, name in enumerate(groups):
             if name == group:
                 chances = model.probabilities({k: np.array(v) for k, v in rows[i].items()})
@@ -156,24 +170,49 @@ def _fit_without(
     return Models(relation, fit_parent([c for where, c in fitting if where != channel]))
 
 
-def validate_relations(corpus: Corpus, pairs: Sequence[Pair]) -> list[str]:
-    """Lines on the labelled pairs: as shipped, and without the prior."""
+def measure_chats(chats: Sequence[LabelledChat], corpus: Corpus) -> tuple[list[Row], list[Pair]]:
+    """Features and labels of the pairs in labelled chats, for `predict_held_out`.
+
+    Args:
+        chats: Of the corpus.
+        corpus: Holds the messages.
+    """
+    pairs = [pair for chat in chats for pair in chat_pairs(chat, corpus)]
+    return [measure_pair(pair, corpus) for pair in pairs], pairs
+
+
+def validate_relations(
+    corpus: Corpus, pairs: Sequence[Pair], chats: Sequence[LabelledChat] = ()
+) -> list[str]:
+    """Lines on the labelled pairs, as shipped and without the prior, and on the labelled chats."""
     rows = [measure_pair(pair, corpus) for pair in pairs]
+    chat_rows, told = measure_chats(chats, corpus)
     channels, sources = [p.channel for p in pairs], [p.source for p in pairs]
-    return [
-        relation_line(
-            f"{name}, held out by {by}", predict_held_out(rows, pairs, groups, trust=trust), pairs
-        )
-        for name, trust in (("relations", 1.0), ("relations without prior", 0.0))
-        for groups, by in ((channels, "conversation"), (sources, "source"))
-    ]
+    lines = []
+    for name, trust in (("relations", 1.0), ("relations without prior", 0.0)):
+        for groups, by in ((channels, "conversation"), (sources, "source")):
+            said = predict_held_out(rows, pairs, groups, beside=(chat_rows, told), trust=trust)
+            lines.append(relation_line(f"{name}, held out by {by}", said, pairs))
+    if told:
+        groups = [pair.channel for pair in told]
+        said = predict_held_out(chat_rows, told, groups, beside=(rows, pairs))
+        lines.append(relation_line("relations of labelled chats, held out by chat", said, told))
+    return lines
 
 
 def validate_links(
-    corpus: Corpus, pairs: Sequence[Pair], questions: Sequence[Mapping[str, Any]]
+    corpus: Corpus,
+    pairs: Sequence[Pair],
+    questions: Sequence[Mapping[str, Any]],
+    chats: Sequence[LabelledChat] = (),
 ) -> list[str]:
     """Lines on parents and chains."""
-    groups = all_listings(corpus, questions)
+    groups = {
+        name: listings
+        for name, listings in all_listings(corpus, questions, chats).items()
+        if listings
+    }
+    pairs = [*pairs, *(pair for chat in chats for pair in chat_pairs(chat, corpus))]
     rows = [measure_pair(pair, corpus) for pair in pairs]
     links = link_held_out(corpus, pairs, rows, groups)
     lines: list[str] = []
@@ -215,9 +254,11 @@ def main() -> None:
     arguments = parser.parse_args()
     corpus = load_corpus(arguments.data)
     pairs = load_pairs(arguments.relations, corpus)
-    print(*validate_relations(corpus, pairs), sep="\n")
+    chats = read_chats()
+    add_chats(corpus, chats)
+    print(*validate_relations(corpus, pairs, chats), sep="\n")
     questions = load_chains(arguments.data / "gold" / "evidence.jsonl")
-    print(*validate_links(corpus, pairs, questions), sep="\n")
+    print(*validate_links(corpus, pairs, questions, chats), sep="\n")
 
 
 if __name__ == "__main__":

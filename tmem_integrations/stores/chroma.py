@@ -71,10 +71,8 @@ class ChromaStore(IndexedStore):
     ) -> Self:
         """A new store that is gone when it is closed. No other store or client of Chroma sees it."""
         name = f"in memory {next(_in_memory)}"
-        client = OwnChroma.local(None)
         table = ChromaTable(
-            # Another one would hold nothing of this one.
-            lambda: client,
+            lambda: OwnChroma.local(None),
             collection=COLLECTION,
             name=name,
             # Nobody else can write.

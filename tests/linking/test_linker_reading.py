@@ -206,3 +206,9 @@ def test_of_a_huge_line_only_the_beginning_is_read(text):
     assert utterance.text == text[:MAX_CHARACTERS]
     reading = read_utterance(utterance, build_context([utterance]))
     assert reading.n_words <= MAX_CHARACTERS
+
+
+def test_the_word_that_opens_a_text_is_inside_no_sentence():
+    # A name stands inside sentences twice.
+    assert build_context([said("X is late, ask X about it")]).names == frozenset()
+    assert build_context([said("well, X is late, ask X about it")]).names == {"x"}

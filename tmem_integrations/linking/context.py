@@ -18,10 +18,15 @@ from tmem_integrations.linking.values import MONTH
 # Scripts without spaces between words, and Hangul, whose particles cling to the word.
 _RUN: Final = "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 _TOKEN: Final = re.compile(rf"{_RUN}+|[^\W_](?:[\w'’+-]*[^\W_])?")
+# The same for texts that hold nothing else.
+_ASCII_TOKEN: Final = re.compile(r"[^\W_](?:[\w'+-]*[^\W_])?", re.ASCII)
 _RUN_TOKEN: Final = re.compile(rf"{_RUN}{{2,}}")
 _SPACE_BEFORE_CLITIC: Final = re.compile(r" (['’]\w+\b)")
 _CLITIC: Final = re.compile(r"['’]\w+$")
+_GOES_ON: Final = re.compile(r"[\w,;] ")
 _INSIDE_SENTENCE: Final = re.compile(r"(?<=[\w,;] )[^\W\d_][\w'’-]*")
+# Begins with no small ASCII letter, which passes over most of a text at once.
+_CAPITAL: Final = re.compile(r"[^\Wa-z\d_][\w'’-]*")
 _NOT_NAMES: Final = re.compile(rf"^(?:{MONTH}|\w+day|am|pm|i|i'\w+|ok|usd|eur|no|yes)$")
 _ENDINGS: Final = ("'s", "’s", "ing", "ed", "es", "s")
 
@@ -64,15 +69,14 @@ def build_context(utterances: Collection[Utterance]) -> Context:
     stems = ({_content_stem(word) for word in split_words(text.lower())} for text in texts)
     frequency = Counter(chain.from_iterable(stems))
     frequency.pop("", None)
-    # All at once: no word goes on behind the end of a line, nor is the first of a text inside a sentence.
-    inside = Counter(_INSIDE_SENTENCE.findall("\n".join(texts)))
     authors, first_names = _authors(utterances)
     return Context(
         n_messages=max(len(utterances), 1),
         document_frequency=frequency,
         authors=authors,
         first_names=first_names,
-        names=_names(inside),
+        # All at once: no word goes on behind the end of a line, and the first one opens a sentence.
+        names=_names("\n".join(texts)),
     )
 
 
@@ -93,22 +97,25 @@ def _authors(utterances: Iterable[Utterance]) -> tuple[dict[str, str], dict[str,
     )
 
 
-def _names(inside: Mapping[str, int]) -> frozenset[str]:
-    """Words written with a capital at least twice, and twice as often as without."""
-    capital: Counter[str] = Counter()
-    for word, n in inside.items():
-        if word[0].isupper():
-            capital[bare(word.lower())] += n
-    small: Counter[str] = Counter()
-    for word, n in inside.items():
-        # Of all the small words only those count that are capital elsewhere.
-        if not word[0].isupper() and (name := bare(word.lower())) in capital:
-            small[name] += n
-    return frozenset(
-        word
-        for word, n in capital.items()
-        if n >= max(2, 2 * small[word]) and word not in STOP_WORDS and not _NOT_NAMES.match(word)
+def _names(text: str) -> frozenset[str]:
+    """Words written with a capital at least twice inside sentences, and twice as often as without."""
+    capital = Counter(
+        bare(match.group().lower())
+        for match in _CAPITAL.finditer(text)
+        if match.group()[0].isupper()
+        and _GOES_ON.fullmatch(text, max(0, match.start() - 2), match.start())
     )
+    found = {
+        word: n
+        for word, n in capital.items()
+        if n >= 2 and word not in STOP_WORDS and not _NOT_NAMES.match(word)
+    }
+    if not found:
+        return frozenset()
+    small = Counter(
+        bare(word.lower()) for word in _INSIDE_SENTENCE.findall(text) if not word[0].isupper()
+    )
+    return frozenset(word for word, n in found.items() if n >= 2 * small[word])
 
 
 def normalize(text: str) -> str:
@@ -128,11 +135,10 @@ def split_words(text: str) -> list[str]:
         >>> split_words("move to v2, 改到周五")
         ['move', 'to', 'v2', '改到', '到周', '周五']
     """
-    found: list[str] = _TOKEN.findall(text)
     if text.isascii():
-        return found
+        return _ASCII_TOKEN.findall(text)
     words: list[str] = []
-    for word in found:
+    for word in _TOKEN.findall(text):
         if _RUN_TOKEN.fullmatch(word):
             words += [word[i : i + 2] for i in range(len(word) - 1)]
         else:

@@ -3,15 +3,24 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tmem_integrations.linking.context import Context, build_context
-from tmem_integrations.linking.cues import CUES, OPENERS, QUESTION
+from tmem_integrations.linking.cues import CUES, OPENERS, QUESTION, find_cues
 from tmem_integrations.linking.reading import Reading, read_utterance
 from tmem_integrations.linking.utterance import MAX_CHARACTERS, Utterance, to_utterances
 from tmem_integrations.linking.values import find_values
 from tmem_integrations.messages import Message
 
 NOWHERE = Context()
+# Cues, parts of some, words that begin like one, and what may stand before or behind.
+CUE_PIECES = (
+    "now", "nowhere", "no", "longer", "no longer", "not", "any", "anymore", "roll", "rolled", "back",
+    "rollback", "can't", "can 't", "doesn 't", "work", "works", "working now", "er", "errr", "oops",
+    "take", "takes over", "over", "go", "back to", "i", "mean", "my bad", "not to be confused", "x",
+    "updates", "9", "改为", "é", ",", ".", " ", "\n", "_",
+)  # fmt: skip
 
 
 def said(text: str, author: str | None = None, speaker: str | None = None) -> Utterance:
@@ -212,3 +221,9 @@ def test_the_word_that_opens_a_text_is_inside_no_sentence():
     # A name stands inside sentences twice.
     assert build_context([said("X is late, ask X about it")]).names == frozenset()
     assert build_context([said("well, X is late, ask X about it")]).names == {"x"}
+
+
+@given(st.lists(st.sampled_from(CUE_PIECES), max_size=8), st.sampled_from(("", " ", "-", "'")))
+def test_cues_are_found_wherever_their_pattern_matches(pieces, glue):
+    text = glue.join(pieces)
+    assert find_cues(text) == cues(text)

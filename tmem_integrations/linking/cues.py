@@ -9,9 +9,12 @@ messages that both say "current ... replaces the earlier" share a template, not 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
+
+import regex
 
 _CHANGE = r"""
 updat(?:e|es|ed|ing)|now|new|changed?|changing|switch(?:ed|ing)?|mov(?:es?|ed|ing)
@@ -67,28 +70,59 @@ s[ée]par[ée]|无关|另外|顺便
 
 def _pattern(words: str) -> re.Pattern[str]:
     """Whole words; Chinese ones stand anywhere, since nothing parts them."""
-    rows = words.strip().replace("\n", "|")
+    rows = _in_one_row(words)
     chinese = "|".join(re.findall("[一-鿿]+", rows))
     return re.compile(rf"(?<![\w'-])(?:{rows})(?![\w-])|(?:{chinese})")
+
+
+def _in_one_row(words: str) -> str:
+    return words.strip().replace("\n", "|")
 
 
 def _words(rows: str) -> frozenset[str]:
     return frozenset(rows.split())
 
 
+_ROWS: Final = {
+    "change": _CHANGE,
+    "retract": _RETRACT,
+    "persist": _PERSIST,
+    "done": _DONE,
+    "correct": _CORRECT,
+    "tentative": _TENTATIVE,
+    "trouble": _TROUBLE,
+    "apart": _APART,
+}
 CUES: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
-    {
-        "change": _pattern(_CHANGE),
-        "retract": _pattern(_RETRACT),
-        "persist": _pattern(_PERSIST),
-        "done": _pattern(_DONE),
-        "correct": _pattern(_CORRECT),
-        "tentative": _pattern(_TENTATIVE),
-        "trouble": _pattern(_TROUBLE),
-        "apart": _pattern(_APART),
-    }
+    {name: _pattern(words) for name, words in _ROWS.items()}
 )
 """Class of cue to its pattern over lower-cased text."""
+
+_BEGINNINGS: Final = {
+    name: regex.compile(rf"(?:{_in_one_row(words)})(?![\w-])") for name, words in _ROWS.items()
+}
+_WORD: Final = re.compile(r"\w+", re.ASCII)
+
+
+def find_cues(lowered: str) -> frozenset[str]:
+    """Names of the classes of cue that occur in a lower-cased text.
+
+    Examples:
+        >>> sorted(find_cues("fixed, we no longer need the old one"))
+        ['done', 'retract']
+    """
+    names: Iterable[str] = CUES
+    if lowered.isascii():
+        names = {name for word in _WORD.findall(lowered) for name in _begun_by(word)}
+    return frozenset(name for name in names if CUES[name].search(lowered))
+
+
+@lru_cache(maxsize=1 << 16)
+def _begun_by(word: str) -> tuple[str, ...]:
+    """Classes of which a cue may begin with a word. Few do, and a look at each word that is known costs
+    less than eight patterns tried at each letter."""
+    return tuple(name for name, rows in _BEGINNINGS.items() if rows.match(word, partial=True))
+
 
 OPENERS: Final = re.compile(
     r"^\W*(?:(?:um+|uh+|well|so|oh|ah+|hmm+)\W+)*"

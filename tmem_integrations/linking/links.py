@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmem_integrations.linking.context import Context, content_stems, normalize, split_words
-from tmem_integrations.linking.cues import CUES
+from tmem_integrations.linking.cues import find_cues
 from tmem_integrations.linking.features import FloatArray, pair_features
 from tmem_integrations.linking.listing import candidate_features, opening_features
 from tmem_integrations.linking.models import (
@@ -131,19 +131,15 @@ def _states_something(text: str) -> bool:
     if _ONLY_ASKS.fullmatch(text):
         return False
     if _REASON.match(text):
-        return _has_cue(text)
+        return bool(find_cues(text))
     words = split_words(normalize(text))
     return (
         (len(words) > 1 and (_NEGATION.search(text) is not None or bool(content_stems(words))))
         or any(character.isdigit() for character in text)
         or text.startswith("*")
         or not text.isascii()
-        or _has_cue(text)
+        or bool(find_cues(text))
     )
-
-
-def _has_cue(lowered: str) -> bool:
-    return any(pattern.search(lowered) for pattern in CUES.values())
 
 
 def _repeats(later: str, earlier: str) -> bool:

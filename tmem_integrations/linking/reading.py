@@ -19,7 +19,7 @@ from tmem_integrations.linking.context import (
     normalize,
     split_words,
 )
-from tmem_integrations.linking.cues import CUES, OPENERS, QUESTION, STOP_WORDS
+from tmem_integrations.linking.cues import OPENERS, QUESTION, STOP_WORDS, find_cues
 from tmem_integrations.linking.utterance import Utterance
 from tmem_integrations.linking.values import find_values
 
@@ -71,7 +71,7 @@ def read_utterance(utterance: Utterance, context: Context) -> Reading:
         names=frozenset(map(bare, words)) & context.names,
         values=values,
         addressed=addressed,
-        cues=frozenset(name for name, pattern in CUES.items() if pattern.search(lowered)),
+        cues=find_cues(lowered),
         opens=OPENERS.match(lowered) is not None,
         asks=QUESTION.search(lowered) is not None,
         n_words=len(words),

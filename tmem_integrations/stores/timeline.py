@@ -162,6 +162,8 @@ class Timeline:
         self._topics, self._people = Codes(), Codes()
         self._order: dict[int, GrowingArray[np.int64]] = {}
         self._columns = self._read_columns()
+        # Partitions as an open scope sees them, until somebody writes.
+        self._whole: tuple[Columns, dict[int, PartitionOrder]] = (self._columns, {})
         # Each question asks which channels there are.
         self._channel_names: tuple[Columns, frozenset[str]] = (self._columns, frozenset())
 
@@ -235,11 +237,19 @@ class Timeline:
             code: From `partition_code` or `Columns.partition`.
             mask: (m,) as from `mask`; slots added since are not admitted.
         """
-        columns = self._columns
+        columns, (known_at, known) = self._columns, self._whole
+        is_whole = mask is columns.alive
+        if is_whole and known_at is columns and code in known:
+            return known[code]
         slots = self._order[code].values
         slots = slots[slots < len(mask)]
         slots = slots[mask[slots]]
-        return PartitionOrder(slots, columns.sent[slots], columns.arrival[slots])
+        order = PartitionOrder(slots, columns.sent[slots], columns.arrival[slots])
+        if is_whole:
+            if known_at is not columns:
+                self._whole = (columns, known := {})
+            known[code] = order
+        return order
 
     def channels(self) -> frozenset[str]:
         """Channels of the messages that are there."""
@@ -252,9 +262,11 @@ class Timeline:
 
     def mask(self, scope: Scope) -> NDArray[np.bool_]:
         """(n,) whether the scope admits each slot, by the rule of `Scope.admits`; removed ones it does
-        not.
+        not. Not to be written to.
         """
         query, columns = scope.query, self._columns
+        if scope.is_open and not self._has_earlier:
+            return columns.alive
         mask = columns.alive.copy()
         if scope.readable is not None:
             mask &= self._channels.table(scope.readable)[columns.channel]

@@ -191,8 +191,9 @@ class CompressionConfig:
 
     Attributes:
         max_tokens: B: tokens of the whole emitted text, headers included.
-        on_infeasible: What to do when headers and one span per node are already too much:
-            "prune" drops the least useful leaves and reports them, "raise" raises `BudgetError`.
+        on_infeasible: What to do when not all messages fit: "prune" drops the least useful ones rather than
+            leave out what others say of names, times and numbers, and reports them; "raise" raises
+            `BudgetError` when headers and one span per message are already too much.
     """
 
     max_tokens: int = 8192

@@ -158,6 +158,27 @@ def test_every_message_keeps_a_span_while_a_cut_can_save_it():
     assert compressed.dropped == ()
 
 
+def test_a_less_useful_message_goes_before_a_number_of_another():
+    rows = (
+        ("at 5 5 5. at 6 6 6.", KEY, None),
+        ("alpha beta gamma. delta epsilon zeta.", ANCHOR, None),
+    )
+    compressed = compress(grow(*rows), 7 + 1 + 8 + 7)  # A header, ">" and eight words, a header.
+    assert shown(compressed) == ["at 5 5 5. at 6 6 6."]
+    assert compressed.dropped == ("m1",)
+    # "alpha beta gamma. […]" fits, too; the estimate allows for a mark in each.
+    kept = compress(grow(*rows), 7 + 1 + 8 + 1 + 7 + 1 + 4)
+    assert (kept.dropped, kept.omitted) == ((), (0, 1))
+
+
+def test_one_message_pushes_others_out_for_an_eighth_of_the_budget_at_most():
+    endless = " ".join(f"at {i} {i} {i}." for i in range(200))
+    forest = grow((endless, KEY, None), ("beta.", ANCHOR, None))
+    compressed = compress(forest, 100)
+    assert compressed.dropped == ()
+    assert compressed.omitted[0] > 0
+
+
 def test_what_was_left_out_is_said():
     forest = grow(("alpha beta. gamma gamma gamma.", SUPPORT, None))
     assert less(forest, 1).degraded == ("Spans left out to fit the budget: 1 (messages: 1).",)
@@ -328,12 +349,13 @@ def test_what_is_kept_of_a_text_stands_in_it_in_this_order(forest, budget):
 
 @settings(deadline=None)
 @given(forests())
-def test_nothing_is_dropped_while_headers_and_a_sentence_each_fit(forest):
+def test_the_policy_raise_does_not_raise_while_headers_and_a_sentence_each_fit(forest):
     lines = linearize(forest, legend=False).split("\n")
     headers = [line for line in lines if line and not line.startswith(">")]
     # A sentence of 16 tokens, ">", a mark at both ends, line ends and the border.
     room = sum(default_counter().count(header) + 16 + 1 + 2 * 2 + 3 for header in headers)
-    assert compress(forest, max(room, 1), counter=default_counter()).dropped == ()
+    options = {"counter": default_counter(), "on_infeasible": "raise"}
+    assert compress(forest, max(room, 1), **options).dropped == ()
 
 
 def test_a_secret_that_was_left_out_is_nowhere_in_the_result():

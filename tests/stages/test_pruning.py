@@ -48,14 +48,9 @@ def test_of_one_label_the_lower_score_goes_first():
     assert ids(forest, least_useful_first(forest)) == ["m1", "m0"]
 
 
-def test_a_parent_goes_after_its_children():
-    forest = grow((ANCHOR, 0, None), (SUPPORT, 9, 0))
-    assert ids(forest, least_useful_first(forest)) == ["m1", "m0"]
-
-
-def test_a_root_that_is_no_key_goes_before_the_key_that_hangs_from_it():
-    forest = grow((ANCHOR, 0, None), (SUPPORT, 0, 0), (KEY, 0, 1))
-    assert ids(forest, least_useful_first(forest)) == ["m0", "m1", "m2"]
+def test_a_remark_goes_before_the_key_that_hangs_from_it():
+    forest = grow((SUPPORT, 9, None), (ANCHOR, 0, 0), (KEY, 0, 1))
+    assert ids(forest, least_useful_first(forest)) == ["m1", "m0", "m2"]
 
 
 def test_what_replaced_a_key_outlives_it():
@@ -77,10 +72,12 @@ def test_a_replaced_key_goes_before_one_that_holds_unless_it_is_worth_far_more()
     assert ids(far, least_useful_first(far)) == ["m2", "m0", "m1"]
 
 
-def test_a_state_whose_update_was_given_up_is_worth_its_score_again():
-    rows = (KEY, 0, None), (SUPPORT, 0, 0), (KEY, -1, None)
-    forest = grow(*rows, relation=Relation.UPDATE)  # At a score of 0 nothing is taken off.
-    assert ids(forest, least_useful_first(forest)) == ["m2", "m1", "m0"]
+@given(forests())
+def test_no_old_state_outlives_what_replaced_it(forest):
+    place = {index: at for at, index in enumerate(least_useful_first(forest))}
+    for index, node in enumerate(forest):
+        if node.relation is Relation.UPDATE:
+            assert place[node.parent] < place[index]
 
 
 @given(forests())
@@ -96,19 +93,52 @@ def test_whatever_is_dropped_the_rest_is_the_forest_of_the_rest(forest, data):
     assert [n.message.id for n in rest] == [old[i].message.id for i in kept]
     assert set(kept) == set(range(len(forest))) - dropped
     for new, i in zip(rest, kept, strict=True):
-        if old[i].parent is None or old[i].parent in dropped:
+        above = old[i].parent
+        while above in dropped and old[above].relation is old[i].relation:
+            above = old[above].parent
+        if above is None or above in dropped:
             assert (new.parent, new.relation, new.depth) == (None, Relation.ROOT, 0)
         else:
-            assert kept[new.parent] == old[i].parent
+            assert kept[new.parent] == above
             assert (new.relation, new.depth) == (old[i].relation, rest.nodes[new.parent].depth + 1)
+
+
+def test_what_updates_an_update_updates_what_that_updated():
+    forest = grow((KEY, 0, None), (KEY, 0, 0), (KEY, 0, 1), relation=Relation.UPDATE)
+    rest, _ = without(forest, {1})
+    assert [(n.message.id, n.parent, n.relation) for n in rest] == [
+        ("m0", None, Relation.ROOT),
+        ("m2", 0, Relation.UPDATE),
+    ]
+
+
+def test_what_updates_an_answer_does_not_update_the_question():
+    mixed = grow_forest(
+        [Evidence(n.message, KEY, 0) for n in grow((KEY, 0, None), (KEY, 0, None), (KEY, 0, None))],
+        [ParentChoice(), ParentChoice(0, Relation.EXPAND), ParentChoice(1, Relation.UPDATE)],
+    )
+    rest, _ = without(mixed, {1})
+    assert [n.relation for n in rest] == [Relation.ROOT, Relation.ROOT]
+
+
+def test_nothing_is_hung_from_a_later_stage():
+    stages = (2.0, None, 1.0)
+    evidence = [
+        Evidence(Message(id=f"m{i}", text="x", sent_at=START + timedelta(hours=i), stage=stage), KEY, 0)
+        for i, stage in enumerate(stages)
+    ]  # fmt: skip
+    choices = [ParentChoice(), ParentChoice(0, Relation.UPDATE), ParentChoice(1, Relation.UPDATE)]
+    rest, _ = without(grow_forest(evidence, choices), {1})
+    assert [n.parent for n in rest] == [None, None]
 
 
 @given(forests(), st.data())
 def test_the_rest_is_in_preorder_with_trees_by_the_time_of_their_root(forest, data):
     dropped = data.draw(st.sets(st.sampled_from(range(len(forest))))) if len(forest) else set()
     rest, _ = without(forest, dropped)
-    roots = [rest.nodes[i].message.sent_at for i in rest.roots]
-    assert roots == sorted(roots)
+    for indices in (rest.roots, *map(rest.children, range(len(rest)))):
+        times = [rest.nodes[i].message.sent_at for i in indices]
+        assert times == sorted(times)
     path: list[int] = []
     for i, node in enumerate(rest):
         path = [*path[: node.depth], i]

@@ -115,7 +115,7 @@ def test_a_question_for_the_present_keeps_places_for_what_was_said_before():
     assert rate(of, config, text="what is the plan now") == [1.75, 1.2, 2.5, 3.25]
 
 
-@given(st.lists(st.floats(0, 9), min_size=1, max_size=9), st.integers(0, 4))
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(0, 4))
 def test_sharing_places_deals_out_the_same_scores(own, past):
     of = candidates([own])
     config = RelevanceConfig(link=0, own=0, channel=0, reach=0)

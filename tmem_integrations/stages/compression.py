@@ -4,6 +4,10 @@ Nothing is left out while the text fits. Then spans are omitted; every message k
 span. Where that is still too much the remaining spans are cut, those of KEY messages last. Where even
 that is too much, the policy decides: give up the least useful messages, or raise.
 
+The policy that gives up messages does so earlier than the paper's: rather than leave out what one says
+of names, times and numbers (its protected spans), it gives up the least useful one. Thirty stumps of
+messages name a value less often than fifteen whole ones do.
+
 Token counts of parts do not add up exactly. So parts only tell how far to go; whether the text fits is
 always counted on the whole of it.
 """
@@ -33,6 +37,8 @@ from tmem_integrations.stages.spans import grapheme_ends
 
 # The legend may take this part of the budget, else evidence gets its place.
 _LEGEND_SHARE = 1 / 20
+# So much of the budget one message may claim before others are given up for it.
+_CLAIM_SHARE = 1 / 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,30 +137,35 @@ def compress_forest(
     legend = legend and _has_room_for_legend(budget, counter)
     spans = measure_spans(forest, question, document_frequencies, n_messages, counter, language)
     draft = Draft(forest, spans, counter, zone, legend, budget)
+    claim = int(budget * _CLAIM_SHARE) if config.on_infeasible == "prune" else 0
     order = _drop_order(forest, counter, zone, budget)
     kept = tuple(range(len(forest)))
     dropped: list[int] = []
-    while len(draft.forest) and (excess := _fit(draft)) > 0:
+    while len(draft.forest) and (excess := _fit(draft, claim)) > 0:
         if config.on_infeasible == "raise":
             raise BudgetError(
                 f"A header and one sentence of each message need about {budget + excess} tokens "
                 f"(messages: {len(forest)}), but max_tokens is {budget}: raise it, keep fewer "
                 'messages, or use on_infeasible="prune".'
             )
-        sizes = dict(zip(kept, draft.smallest_sizes(), strict=True))
+        sizes = dict(zip(kept, draft.smallest_sizes(claim), strict=True))
         dropped += _choose_drops(order, sizes, excess)
         rest, kept = without(forest, set(dropped))
         draft = Draft(rest, [spans[i] for i in kept], counter, zone, legend, budget)
     return _result(draft, [forest.nodes[i].message.id for i in dropped])
 
 
-def _fit(draft: Draft) -> int:
+def _fit(draft: Draft, claim: int) -> int:
     """Omit and cut spans until the text fits.
+
+    Args:
+        claim: Tokens that each message may claim; the last one is cut as far as need be.
 
     Returns:
         About how many tokens are still too many; 0 when it fits.
     """
-    size = sum(draft.smallest_sizes()) + draft.counter.count(LEGEND) * draft.legend
+    sizes = draft.smallest_sizes(claim if len(draft.forest) > 1 else 0)
+    size = sum(sizes) + draft.counter.count(LEGEND) * draft.legend
     if size > draft.budget:
         return size - draft.budget
     order = omission_order(draft.forest, draft.spans)
@@ -234,7 +245,7 @@ def _drop_order(forest: Forest, counter: TokenCounter, zone: tzinfo, budget: int
         alone = replace(forest.nodes[index], parent=None, relation=Relation.ROOT, depth=0)
         return counter.count(node_blocks(Forest((alone,)), [("",)], zone=zone)[0]) > budget
 
-    order = list(least_useful_first(forest))
+    order = least_useful_first(forest)
     hopeless = [index for index in order if is_hopeless(index)]
     yield from hopeless
     yield from (index for index in order if index not in hopeless)

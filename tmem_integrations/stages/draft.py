@@ -83,17 +83,34 @@ class Draft:
         spans = map(self.remaining, range(len(self.forest)))
         return [span.n_tokens if span else 0 for span in spans]
 
-    def smallest_sizes(self) -> list[int]:
-        """Per node about the tokens of its header and its best span, cut."""
+    def smallest_sizes(self, claim: int = 0) -> list[int]:
+        """Per node about the tokens of its header and of the least that it shows.
+
+        Args:
+            claim: Up to so many tokens of its protected spans, or of its best one, count as the least;
+                in any case its best span, cut, does.
+        """
         whole = self.kept
-        self.kept = []
-        for row in self.spans:
-            best = max(range(len(row)), key=lambda i: (row[i].is_protected, row[i].gain), default=0)
-            self.kept.append([i == best for i in range(len(row))])
+        self.kept = [[i == _best(row) for i in range(len(row))] for row in self.spans]
         blocks = node_blocks(self.forest, self.excerpts(), zone=self.zone)
         lengths = self.lengths()
         self.kept = whole
+        most = max(self.floor, claim)
         return [
-            self.counter.count(block + "\n") - max(length - self.floor, 0)
-            for block, length in zip(blocks, lengths, strict=True)
+            self.counter.count(block + "\n") - length + min(_least(row, claim), most)
+            for block, length, row in zip(blocks, lengths, self.spans, strict=True)
         ]
+
+
+def _best(spans: Sequence[Span]) -> int:
+    """Position of the span that is left out last."""
+    ranks = [(span.is_protected, span.gain) for span in spans]
+    return max(range(len(ranks)), key=ranks.__getitem__, default=0)
+
+
+def _least(spans: Sequence[Span], claim: int) -> int:
+    """Tokens of the best span, and of all protected ones where they may claim some."""
+    best = _best(spans)
+    return sum(
+        span.n_tokens for i, span in enumerate(spans) if i == best or (claim and span.is_protected)
+    )

@@ -25,6 +25,22 @@ async def test_two_hundred_questions_at_once_are_answered_like_one_by_one(histor
     memory.close()
 
 
+async def test_two_hundred_askers_at_once_see_their_own_channels_only(history):
+    channels = sorted({message.channel for message in history})
+    access = {channel: [f"member of {channel}"] for channel in channels}
+    memory = TemporalMemory.from_messages(history, access=access)
+    questions = ask_about(history, 20)
+    asked = [(questions[n % 20], channels[n % len(channels)]) for n in range(N_QUESTIONS)]
+    answers = await asyncio.gather(
+        *(memory.aretrieve(text, asking_user=f"member of {channel}") for text, channel in asked)
+    )
+    channel_of = {message.id: message.channel for message in history}
+    for answer, (_, channel) in zip(answers, asked, strict=True):
+        assert {channel_of[one] for one in answer.message_ids} <= {channel}
+    assert any(len(answer.forest) for answer in answers)
+    memory.close()
+
+
 async def test_the_loop_goes_on_while_questions_are_answered(history):
     memory = TemporalMemory.from_messages(history)
     ticks, done = 0, asyncio.Event()

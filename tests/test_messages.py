@@ -134,3 +134,10 @@ def test_authors_match_by_name_or_id():
 def test_a_filter_of_the_wrong_kind_is_an_error(filters: dict[str, object]):
     with pytest.raises(QueryError):
         Query.create("q", **filters)  # type: ignore[arg-type]  # the point of the test
+
+
+@pytest.mark.parametrize("field", ["timestamp", "edited_at", "phase_order", "stage"])
+def test_a_number_too_large_for_any_number_is_told(field):
+    record = {"id": "m1", "text": "hi", "timestamp": 0} | {field: 10**400}
+    with pytest.raises(MessageError, match="m1"):
+        Message.from_dict(record)

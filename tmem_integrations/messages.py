@@ -75,7 +75,7 @@ def read_time(value: object, timezone: str | tzinfo | None, where: str) -> datet
     if isinstance(value, bool) or value is None:
         raise MessageError(f"{where} must be a datetime, ISO 8601 text or seconds, got {value!r}.")
     if isinstance(value, int | float):
-        return _time_from_seconds(float(value), where)
+        return _time_from_seconds(_as_float(value), where)
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
@@ -94,6 +94,14 @@ def read_time(value: object, timezone: str | tzinfo | None, where: str) -> datet
         return value.astimezone(UTC)
     except OverflowError as error:
         raise MessageError(f"{where} {value} is outside the years 1 to 9999.") from error
+
+
+def _as_float(number: float) -> float:
+    """A number as float; infinite where it is too large to be one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _time_from_seconds(seconds: float, where: str) -> datetime:
@@ -245,11 +253,12 @@ _TEXT_FIELDS = (
 def _read_number(value: object, message_id: str, name: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    number = _as_float(value) if isinstance(value, int | float) else math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
         raise MessageError(
-            f"Message {message_id!r}: {name} must be a finite number, got {value!r}."
+            f"Message {message_id!r}: {name} must be a finite number, got {value!r:.100}."
         )
-    return float(value)
+    return number
 
 
 def _check_keys(record: Mapping[str, Any], where: str) -> None:

@@ -2,8 +2,9 @@
 
 usage: python tests/crashes/readers_and_writer.py [--seconds 300] [--readers 50]
 
-One thread adds, edits and deletes without a pause; the others ask, each as a member of one channel. Prints
-how many questions were answered and what went wrong; exit code 1 when something did.
+One thread adds, edits and deletes without a pause, with vectors and with a memory that anticipates; the
+others ask, each as a member of one channel: half of them for a forest, half for what the other memory
+recalls. Prints how many questions were answered and what went wrong; exit code 1 when something did.
 """
 
 from __future__ import annotations
@@ -17,21 +18,33 @@ import traceback
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message
+from tmem_integrations.models.embeddings import StaticEmbedder
 from tmem_integrations.stores.chroma import ChromaStore
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 CHANNELS = ("general", "board", "dev")
-QUESTIONS = ("when do we ship", "who has the budget", "what did author3 say about number 31")
+# The last one leaves words open, so that vectors are asked, and the other memory.
+QUESTIONS = (
+    "when do we ship",
+    "who has the budget of the kestrel",
+    "what about number 31 and lunch",
+)
 
 
 class Trial:
     """What the threads share."""
 
     def __init__(self, seconds: float) -> None:
+        embedder = StaticEmbedder()
+        store = ChromaStore.in_memory(model=embedder.name)
+        access = {name: [f"member of {name}"] for name in CHANNELS}
+        history = TemporalMemory(store, embedder=embedder, access=access)
+        self.filed = AnticipatoryMemory(history)
         self.memory = TemporalMemory(
-            ChromaStore.in_memory(), access={name: [f"member of {name}"] for name in CHANNELS}
+            store, embedder=embedder, access=access, associative=self.filed
         )
         self.end = time.monotonic() + seconds
         self.faults: list[str] = []
@@ -68,10 +81,13 @@ class Trial:
     def ask(self, number: int) -> None:
         channel = CHANNELS[number % len(CHANNELS)]
         while self.goes_on:
-            answer = self.memory.retrieve(
-                QUESTIONS[number % len(QUESTIONS)], asking_user=f"member of {channel}"
-            )
+            question, asker = QUESTIONS[number % len(QUESTIONS)], f"member of {channel}"
+            memory = self.memory if number % 2 else self.filed
+            answer = memory.retrieve(question, asking_user=asker)
             wrong = [one for one in answer.message_ids if not one.startswith(channel)]
+            wrong += [
+                one for one in CHANNELS if one != channel and f"budget of {one}" in answer.text
+            ]
             with self._lock:
                 self.n_answers += 1
                 self.n_shown += len(answer.message_ids)

@@ -185,6 +185,8 @@ def test_a_report_prints_tables_and_writes_a_page(tmem, folder, tmp_path):
     code, out, _ = tmem("eval", "report", folder, tmp_path / "run", "--html", tmp_path / "r.html")
     assert (code, out.splitlines()[0]) == (0, "# chat: 2 questions, 5 messages")
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    told = json.loads(tmem("eval", "report", folder, tmp_path / "run", "--json")[1])
+    assert (told["runs"][0]["macro"], told["differences"]) == (1.0, [])
 
 
 def test_a_noisy_chat_tells_who_is_misled(tmem, folder, tmp_path):
@@ -202,6 +204,23 @@ def test_a_recipe_is_run_by_name(tmem, folder, tmp_path):
     assert code == 0
     assert out == (tmp_path / "out" / "table.md").read_text()
     assert "| global" in out
+
+
+def test_a_recipe_of_runs_takes_the_first_questions(tmem, folder, tmp_path):
+    code, out, _ = tmem(
+        "eval",
+        "recipe",
+        "tef-exp3",
+        "--data",
+        folder,
+        "--into",
+        tmp_path / "out",
+        "--questions",
+        "1",
+    )
+    assert code == 0
+    assert "| truncated" in out
+    assert len((tmp_path / "out" / "flat" / "compress.jsonl").read_text().splitlines()) == 1
 
 
 def test_parents_are_checked_against_human_links(tmem, write):

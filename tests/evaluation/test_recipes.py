@@ -101,6 +101,12 @@ def test_a_recipe_of_runs_keeps_them_and_a_page_to_look_into(folder, tmp_path):
     assert (typed["structure"], flat["structure"], flat["max_tokens"]) == ("forest", "flat", 80)
 
 
+def test_runs_of_one_method_retrieve_once(folder, tmp_path):
+    cook(RUNS, read_jsonl(folder), tmp_path)
+    first, second = ((tmp_path / name / "retrieve.jsonl").read_text() for name in ("typed", "flat"))
+    assert first == second  # to the microsecond they took
+
+
 def test_runs_go_on_where_they_stopped(folder, tmp_path):
     asked = []
 

@@ -16,6 +16,7 @@ from tmem_integrations.evaluation.questions import Gold, Question
 from tmem_integrations.evaluation.report import (
     _chance,
     cost_of,
+    difference_records,
     markdown_report,
     read_prices,
     total_cost,
@@ -217,6 +218,28 @@ def test_a_page_allows_itself_nothing(page):
 
 def test_a_chance_is_never_nothing():
     assert [_chance(p) for p in (1 / 2001, 0.001, 0.5)] == ["<.001", ".001", ".500"]
+
+
+def test_precision_is_of_the_messages_in_the_text(run_of):
+    first, second = run_of("a").results
+    assert (first.precision, second.precision) == (2 / 3, 1 / 1)
+
+
+def test_types_of_question_have_intervals(run_of, dataset):
+    report = markdown_report(dataset, [run_of("a", llm=Model())], {})
+    table = report.split("## By type of question\n\n")[1].splitlines()
+    assert [c.strip() for c in table[0].split("|")[2:6]] == [
+        "what recall", "what 95 %", "what accuracy", "what 95 %",
+    ]  # fmt: skip
+    assert [c.strip() for c in table[2].split("|")[2:6]] == ["1.000", "1.000–1.000", "–", "–"]
+
+
+def test_differences_are_told_to_programs_too(run_of):
+    (pair,) = difference_records([run_of("a"), run_of("b", max_messages=1)])
+    # recent shows r3 alone for q1, and l1 for q2: none of two, and one of one.
+    assert pair["runs"] == ["a", "b"]
+    assert pair["recall"] == (1.0 + 1.0) / 2 - (0.0 + 1.0) / 2
+    assert (pair["accuracy"], pair["accuracy_p"]) == (None, None)
 
 
 def test_a_part_of_the_questions_is_told_as_such(run_of, dataset):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 VALUES: tuple[Any, ...] = (
-    None, True, 0, -1, 1.5, 1e400, 10**30, "", "nan", "1e400", "9" * 400, "0001-01-01T00:00:00", "9999-12-31T23:59:59-12:00",
+    None, True, 0, -1, 1.5, 1e400, 10**30, 10**400, "", "nan", "1e400", "9" * 400, "0001-01-01T00:00:00", "9999-12-31T23:59:59-12:00",
     "\ud800", "\x00", "a/b", "<p><at>x", "{", [], {}, [[]], [None], {"id": 1}, [{"text": "x"}],
 )  # fmt: skip
 

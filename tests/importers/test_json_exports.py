@@ -314,6 +314,20 @@ def test_cards_of_apps_and_forwarded_messages_of_teams_are_read(write: Write) ->
     assert message.text == "Build 7\nstate: failed\n[forwarded from Bo]\nwe ship"
 
 
+def test_times_too_large_for_any_number_are_told(write: Write) -> None:
+    with pytest.raises(ImportFormatError, match="entry 1"):
+        list(read_telegram(write(telegram(wrote(date_unixtime="9" * 400)))))
+    said = {
+        "id": "5",
+        "originalarrivaltime": "2026-03-02T09:00:00Z",
+        "messagetype": "Text",
+        "content": "hi",
+    }
+    conversation = {"id": "c", "MessageList": [{**said, "properties": {"edittime": "9" * 400}}]}
+    with pytest.raises(ImportFormatError, match="edittime"):
+        list(read_teams(write({"conversations": [conversation]})))
+
+
 def test_an_account_export_of_teams_is_read(write: Write) -> None:
     said = {
         "id": "5",

@@ -121,6 +121,19 @@ def test_a_huddle_is_told_by_who_began_it_and_is_what_its_thread_answers(tmp_pat
     assert not report.warnings
 
 
+@pytest.mark.parametrize("end", [1e308, -5, 0])
+def test_a_huddle_without_a_length_is_told_without_one(tmp_path: Path, end: float) -> None:
+    room = {"participant_history": ["U1"], "date_start": -1e308, "date_end": end}
+    (message,) = read_slack(export(tmp_path, [said(subtype="huddle_thread", room=room)]))
+    assert message.text == "[huddle: Ann]"
+
+
+def test_a_huddle_that_never_ends_is_a_bad_entry(tmp_path: Path) -> None:
+    huddle = said(subtype="huddle_thread", room={"date_end": "1e400"})
+    with pytest.raises(ImportFormatError, match=r"entry 1: expected room.date_end"):
+        list(read_slack(export(tmp_path, [huddle])))
+
+
 def test_blocks_are_read_where_an_app_says_nothing_else(tmp_path: Path) -> None:
     run = {
         "type": "rich_text_section",

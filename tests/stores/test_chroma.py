@@ -557,3 +557,18 @@ def test_readers_in_many_threads_get_the_right_vectors_while_another_process_wri
         for thread in threads:
             thread.join()
         assert errors == []
+
+
+def test_vectors_are_read_beside_a_write_that_is_half_done(monkeypatch):
+    """Chroma finds an id and not its vector then, once for the look and once for the look afresh."""
+    read, faults = ChromaTable._get_vectors, iter([True, True])
+
+    def half_done(table, ids):
+        if next(faults, False):
+            raise StoreError("Error finding id")
+        return read(table, ids)
+
+    with ChromaStore.in_memory() as store:
+        store.upsert([said("m1", "one")], unit([1, 0]))
+        monkeypatch.setattr(ChromaTable, "_get_vectors", half_done)
+        assert store.load_vectors(["m1"]).tolist() == [[1, 0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,9 @@ def recipe(
     ] = None,
     at: Annotated[
         str | None, typer.Option(help="Bounds N, as 12,36.", show_default="the recipe's own")
+    ] = None,
+    questions: Annotated[
+        int | None, typer.Option(help="Only the first so many.", min=1, show_default="all")
     ] = None,
     memory_model: eval_options.MemoryModel = None,
     model: Annotated[
@@ -73,6 +77,7 @@ def recipe(
     )
     beside = eval_options.choose_methods(also, memory) if also else []
     dataset = eval_options.load(data)
+    dataset = replace(dataset, questions=dataset.questions[:questions])
     with progress_bar() as bar:
 
         def progress(method: str, total: int) -> Callable[[], None]:

@@ -148,6 +148,7 @@ def report(
     max_questions: Annotated[
         int, typer.Option(help="Questions to look into on the page.", min=0)
     ] = 100,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare runs: recall, accuracy by type, leaks, cost, and whether differences are chance.
 
@@ -156,13 +157,22 @@ def report(
     Example: [cyan]tmem eval report data/gatemem runs/bm25 runs/forest --html report.html[/cyan]
     """
     from tmem_integrations.evaluation.html_report import html_report
-    from tmem_integrations.evaluation.report import markdown_report, read_prices
+    from tmem_integrations.evaluation.report import (
+        difference_records,
+        markdown_report,
+        read_prices,
+        run_records,
+    )
     from tmem_integrations.evaluation.runs.results import read_results
 
     dataset = eval_options.load(data)
     table = read_prices(prices) if prices is not None else {}
     runs = [read_results(folder, dataset) for folder in folders]
-    print(markdown_report(dataset, runs, table), end="")
+    if as_json:
+        compared = {"runs": run_records(runs), "differences": difference_records(runs)}
+        print_json({"data": dataset.name, **compared})
+    else:
+        print(markdown_report(dataset, runs, table), end="")
     if html is not None:
         page = html_report(dataset, runs, table, max_questions=max_questions)
         html.write_text(page, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,10 @@ def cook(
     searched = add_noise(dataset, seed=seed).dataset if noisy else dataset
     heading = f"# {searched.name}: {recipe.question}\n\n"
     if recipe.runs:
-        runs = [
-            _run(one, searched, folder, models, seed=seed, progress=progress) for one in recipe.runs
-        ]
+        runs = []
+        for one in recipe.runs:
+            _share_retrieval(one, recipe.runs, folder)
+            runs.append(_run(one, searched, folder, models, seed=seed, progress=progress))
         page = html_report(searched, runs, {})
         (folder / "report.html").write_text(page, encoding="utf-8")
         tables = markdown_report(searched, runs, {}).partition("\n\n")[2]
@@ -105,6 +107,18 @@ def cook(
         table = f"{heading}{markdown_table(*recall_rows(cells, []))}\n"
         figures, plot = recall_records(cells, []), recall_plot(recipe.question, cells)
     return _serve(recipe, searched, folder, table, figures, plot)
+
+
+def _share_retrieval(one: Variation, runs: Sequence[Variation], folder: Path) -> None:
+    """Begin with what an earlier run of the same method found: a model is not asked, nor paid, again.
+
+    In the tables each run still costs what it would by itself.
+    """
+    first = next(r for r in runs if (r.method, r.max_messages) == (one.method, one.max_messages))
+    found, own = (folder / run.name / "retrieve.jsonl" for run in (first, one))
+    if found.exists() and not own.exists():
+        own.parent.mkdir(exist_ok=True)
+        shutil.copyfile(found, own)
 
 
 def _run(

@@ -114,6 +114,7 @@ def run_records(runs: Sequence[RunResults]) -> list[dict[str, Any]]:
                 "failed": run.failed,
                 "macro": macro(shares) if shares else None,
                 "micro": micro(shares) if shares else None,
+                "precision": _mean_precision(run),
                 "accuracy": _mean(accuracy_scores(run)),
                 "leaks": sum(bool(r.leaks) for r in run.results),
                 "tokens": _mean([float(r.n_tokens) for r in run.results]),
@@ -127,8 +128,8 @@ def run_records(runs: Sequence[RunResults]) -> list[dict[str, Any]]:
 def _overview(
     dataset: Dataset, runs: Sequence[RunResults], prices: Prices
 ) -> tuple[list[str], list[list[str]]]:
-    header = ["run", "method", "structure", "N", "B", "recall", "95 %", "micro", "accuracy", "95 %"]
-    header += ["leaks", "tokens", "ms", "failed"]
+    header = ["run", "method", "structure", "N", "B", "recall", "95 %", "micro", "precision"]
+    header += ["accuracy", "95 %", "leaks", "tokens", "ms", "failed"]
     rows = []
     for run in runs:
         shares = [r.share for r in run.results if r.share is not None]
@@ -143,6 +144,7 @@ def _overview(
                 fraction(macro(shares) if shares else None),
                 _interval(recall_scores(run), contract.seed),
                 fraction(micro(shares) if shares else None),
+                fraction(_mean_precision(run)),
                 fraction(_mean(accuracy_scores(run))),
                 _interval(accuracy_scores(run), contract.seed),
                 str(sum(bool(r.leaks) for r in run.results)),
@@ -154,18 +156,20 @@ def _overview(
     asked = dataset.questions[: max(run.contract.questions for run in runs)]
     silent = always_abstain(dataset, asked)
     rows.append(
-        ["always abstain", *["–"] * 7, fraction(_mean(silent)), _interval(silent, 0), *["–"] * 4]
+        ["always abstain", *["–"] * 8, fraction(_mean(silent)), _interval(silent, 0), *["–"] * 4]
     )
     return header, rows
 
 
+def _mean_precision(run: RunResults) -> float | None:
+    return _mean([r.precision for r in run.results if r.precision is not None])
+
+
 def _by_kind(runs: Sequence[RunResults]) -> tuple[list[str], list[list[str]]]:
     kinds = kinds_of(runs)
-    header = ["run", *(f"{kind} {what}" for kind in kinds for what in ("recall", "accuracy"))]
-    rows = [
-        [run.name, *(fraction(value) for kind in kinds for value in _of_kind(run, kind))]
-        for run in runs
-    ]
+    columns = ("recall", "95 %", "accuracy", "95 %")
+    header = ["run", *(f"{kind} {what}" for kind in kinds for what in columns)]
+    rows = [[run.name, *(cell for kind in kinds for cell in _of_kind(run, kind))] for run in runs]
     return header, rows
 
 
@@ -174,10 +178,15 @@ def kinds_of(runs: Sequence[RunResults]) -> list[str]:
     return sorted({r.question.kind or "any" for run in runs for r in run.results})
 
 
-def _of_kind(run: RunResults, kind: str) -> tuple[float | None, float | None]:
+def _of_kind(run: RunResults, kind: str) -> list[str]:
     own = [r for r in run.results if (r.question.kind or "any") == kind]
-    recall = _mean([r.share.value for r in own if r.share is not None])
-    return recall, _mean([float(r.correct) for r in own if r.correct is not None])
+    shares = [r.share.value for r in own if r.share is not None]
+    verdicts = [float(r.correct) for r in own if r.correct is not None]
+    return [
+        cell
+        for scores in (shares, verdicts)
+        for cell in (fraction(_mean(scores)), _interval(scores, run.contract.seed))
+    ]
 
 
 def _costs(runs: Sequence[RunResults], prices: Prices) -> tuple[list[str], list[list[str]]]:
@@ -203,20 +212,37 @@ def _costs(runs: Sequence[RunResults], prices: Prices) -> tuple[list[str], list[
     return header, rows
 
 
+def difference_records(runs: Sequence[RunResults]) -> list[dict[str, Any]]:
+    """Each pair of runs, question by question, as JSON values; None where nothing is scored in both."""
+    records = []
+    for first, second in combinations(runs, 2):
+        record: dict[str, Any] = {"runs": [first.name, second.name], "questions": 0}
+        for name, what in (("recall", "share"), ("accuracy", "correct")):
+            pairs = _paired(first, second, what)
+            record["questions"] = max(record["questions"], len(pairs))
+            record[name] = record[f"{name}_p"] = None
+            if pairs:
+                ours, theirs = zip(*pairs, strict=True)
+                record[name] = float(np.mean(ours) - np.mean(theirs))
+                record[f"{name}_p"] = paired_test(ours, theirs, seed=first.contract.seed)
+        records.append(record)
+    return records
+
+
 def _differences(runs: Sequence[RunResults]) -> tuple[list[str], list[list[str]]]:
     header = ["runs", "recall", "p", "accuracy", "p", "questions"]
-    rows = []
-    for first, second in combinations(runs, 2):
-        shares = _paired(first, second, "share")
-        verdicts = _paired(first, second, "correct")
-        rows.append(
-            [
-                f"{first.name} − {second.name}",
-                *_difference(shares, first.contract.seed),
-                *_difference(verdicts, first.contract.seed),
-                str(max(len(shares), len(verdicts))),
-            ]
-        )
+    rows = [
+        [
+            " − ".join(record["runs"]),
+            *(
+                cell
+                for name in ("recall", "accuracy")
+                for cell in _difference(record[name], record[f"{name}_p"])
+            ),
+            str(record["questions"]),
+        ]
+        for record in difference_records(runs)
+    ]
     return header, rows
 
 
@@ -237,12 +263,10 @@ def _number(value: object) -> float:
     return float(getattr(value, "value", value))  # type: ignore[arg-type]  # a Share or a bool
 
 
-def _difference(pairs: Sequence[tuple[float, float]], seed: int) -> list[str]:
-    if not pairs:
+def _difference(value: float | None, p: float | None) -> list[str]:
+    if value is None or p is None:
         return ["–", "–"]
-    first, second = zip(*pairs, strict=True)
-    p = paired_test(first, second, seed=seed)
-    return [f"{np.mean(first) - np.mean(second):+.3f}".replace("-", "−"), _chance(p)]
+    return [f"{value:+.3f}".replace("-", "−"), _chance(p)]
 
 
 def _chance(p: float) -> str:

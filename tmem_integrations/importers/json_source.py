@@ -22,7 +22,9 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 class Record(BaseModel):
     """A record of an export: what we read of it; keys we do not know are passed over."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, coerce_numbers_to_str=True, allow_inf_nan=False
+    )
 
 
 class CamelRecord(Record):

@@ -34,6 +34,10 @@ _SAID = frozenset(
 )
 
 
+# In seconds. What is longer is no length: one of its ends is missing.
+_LONGEST_HUDDLE = 7 * 24 * 3600
+
+
 class _Profile(Record):
     display_name: str | None = None
     real_name: str | None = None
@@ -272,9 +276,9 @@ class _Export:
     def _huddle(self, room: _Room) -> str:
         people = [self.labels.users.get(one, one) for one in room.participant_history]
         told = ", ".join(people)
-        minutes = round((room.date_end - room.date_start) / 60)
-        if room.date_end and minutes >= 0:
-            told += f"{'; ' if told else ''}{minutes} min"
+        seconds = room.date_end - room.date_start
+        if room.date_end and 0 <= seconds < _LONGEST_HUDDLE:
+            told += f"{'; ' if told else ''}{round(seconds / 60)} min"
         return f"[huddle: {told}]" if told else "[huddle]"
 
 

@@ -250,7 +250,7 @@ def _milliseconds(text: str | None) -> datetime | None:
         return None
     try:
         return read_time(int(text) / 1000, None, "properties.edittime")
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ImportFormatError(
             f'expected "properties.edittime" in milliseconds, found {text!r:.60}.'
         ) from error

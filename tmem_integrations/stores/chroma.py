@@ -71,8 +71,10 @@ class ChromaStore(IndexedStore):
     ) -> Self:
         """A new store that is gone when it is closed. No other store or client of Chroma sees it."""
         name = f"in memory {next(_in_memory)}"
+        client = OwnChroma.local(None)
         table = ChromaTable(
-            lambda: OwnChroma.local(None),
+            # Another one would hold nothing of this one.
+            lambda: client,
             collection=COLLECTION,
             name=name,
             # Nobody else can write.

@@ -247,7 +247,7 @@ class IndexedStore:
             return None
         found: dict[str, NDArray[np.float32]] = {}
         for batch in _batches(dict.fromkeys(ids), self._table.batch_size):
-            found.update(self._table.read_vectors(batch))
+            found.update(self._read_vectors(batch))
             if as_of is not None and (changed := self._replica.legs.edited(batch)):
                 found.update(vectors_as_of(self._table.read(changed).values(), as_of))
         vectors = np.zeros((len(ids), dimension), np.float32)
@@ -255,6 +255,15 @@ class IndexedStore:
             if one in found and len(found[one]):
                 vectors[index] = found[one]
         return vectors
+
+    def _read_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        try:
+            return self._table.read_vectors(ids)
+        except StoreError:
+            # Within a write Chroma knows ids whose vectors it has not yet, or has no more: once the write is
+            # done it can tell.
+            with self._replica.lock:
+                return self._table.read_vectors(ids)
 
     def import_times(self, ids: Sequence[str]) -> dict[str, ImportTimes]:
         """When messages were stored, by id; unknown ids are left out."""

@@ -21,7 +21,8 @@ from tmem_integrations.evaluation.records import read_json
 FORMAT = 1
 _PACKAGES = (
     "tmem-integrations", "numpy", "scipy", "scikit-learn", "rank-bm25", "chromadb", "tiktoken",
-    "wordllama", "langchain-core", "llama-index-core",
+    "wordllama", "langchain-core", "llama-index-core", "mem0ai", "graphiti-core", "kuzu",
+    "hindsight-client",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tmem_integrations.errors import StoreMismatchError
-from tmem_integrations.evaluation.measures import Share, scoring_of
+from tmem_integrations.evaluation.measures import Share, precision, scoring_of
 from tmem_integrations.evaluation.methods.base import Usage
 from tmem_integrations.evaluation.questions import Dataset, Gold, Question
 from tmem_integrations.evaluation.runs.contract import RunContract, hash_dataset, read_run
@@ -26,6 +26,7 @@ class QuestionResult:
     Attributes:
         question: What was asked.
         share: What of the gold the emitted text shows; None where finding is not scored.
+        precision: Share of the messages in it that are evidence; None where the data set names none.
         correct: Whether the answer is right; None where it was not judged.
         leaks: Forbidden values that the answer tells.
         ranked: Ids selected, the most relevant first.
@@ -39,6 +40,7 @@ class QuestionResult:
 
     question: Question
     share: Share | None
+    precision: float | None
     correct: bool | None
     leaks: tuple[str, ...]
     ranked: tuple[str, ...]
@@ -107,6 +109,7 @@ def _result(question: Question, records: Mapping[str, Record], gold: Gold) -> Qu
         question=question,
         # Values are sought in the text itself: what compression left out is not found.
         share=scoring(compressed["ids"], [compressed["text"]]) if scoring else None,
+        precision=precision(compressed["ids"], gold.evidence) if gold.evidence else None,
         correct=judged["correct"] if judged else None,
         leaks=tuple(judged["leaks"]) if judged else (),
         ranked=tuple(retrieved["ids"]),

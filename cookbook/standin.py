@@ -28,7 +28,7 @@ _CHILD = re.compile(r"^(m\d+): (?:.*[ -])?(m\d+)$", re.MULTILINE)
 _CHANGES = re.compile(
     r"\b(moved?|moving|instead|not|no longer|decided|cancelled|second)\b", re.IGNORECASE
 )
-_UPDATE = re.compile(r"^ *\[\d+\] \w+ updates \[\d+\](?!, updated).*\n> (.+)$", re.MULTILINE)
+_UPDATE = re.compile(r"^( *)\[\d+\] \w+ updates \[\d+\](?!, updated).*\n> (.+)$", re.MULTILINE)
 _QUOTED = re.compile(r"^> (.+)$", re.MULTILINE)
 
 
@@ -51,9 +51,10 @@ def _answer(call: Call) -> str:
         return json.dumps({"links": _link(prompt)})
     # The prompt explains the form of messages with an example first.
     shown = prompt.rpartition("\nMessages:\n")[2]
-    trees = [_UPDATE.findall(tree) for tree in shown.split("\n\n")]
-    updates = max(trees, key=len, default=[]) or _QUOTED.findall(shown)[:1]
-    return f"(stand-in) “{updates[-1]}”" if updates else "(stand-in) I was shown no message."
+    # The end of the longest chain of updates, else the first message.
+    tips = sorted(_UPDATE.findall(shown), key=lambda tip: len(tip[0]))
+    said = [text for _, text in tips] or _QUOTED.findall(shown)[:1]
+    return f"(stand-in) “{said[-1]}”" if said else "(stand-in) I was shown no message."
 
 
 def _pick(prompt: str) -> list[dict[str, str]]:

@@ -121,6 +121,7 @@ def test_what_is_saved_is_read_again(tmp_path):
         "Because of the fair.",
         "anyone else got trouble with it?",
         "so Thursday instead?",
+        "Support keeps asking about the new date. What do I tell them?",
     ],
 )
 def test_a_sound_or_a_bare_question_updates_nothing(text: str):
@@ -143,6 +144,7 @@ def test_a_sound_or_a_bare_question_updates_nothing(text: str):
         "We will not.",
         "I don't.",
         "Because of the fair we move to May.",
+        "Then the 16th it is. All fine with that?",
     ],
 )
 def test_a_short_message_that_states_something_can_update(text: str):

@@ -24,7 +24,11 @@ def html_fragment(graph: Graph) -> str:
     n_trees = sum(node.parent is None for node in graph.nodes)
     parts = [f"<p><strong>{escape(graph.question)}</strong>"]
     parts += [f" · {escape(name)} {escape(value)}" for name, value in graph.about]
-    parts.append(f" · {len(graph.nodes)} messages in {n_trees} trees · {graph.n_tokens} tokens</p>")
+    n_messages = len(graph.nodes)
+    parts.append(
+        f" · {n_messages} message{'s' * (n_messages != 1)} in {n_trees} tree{'s' * (n_trees != 1)}"
+        f" · {graph.n_tokens} tokens</p>"
+    )
     parts += [f"<p><em>{escape(note)}</em></p>" for note in graph.notes]
     parts += map(_row, graph.nodes)
     return f'<div style="max-width:60rem;line-height:1.45">{"".join(parts)}</div>'

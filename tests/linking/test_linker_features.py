@@ -10,7 +10,22 @@ from hypothesis import strategies as st
 from tmem_integrations.linking.context import build_context
 from tmem_integrations.linking.features import pair_features
 from tmem_integrations.linking.listing import candidate_features, opening_features
+from tmem_integrations.linking.reading import read_utterance
 from tmem_integrations.linking.utterance import Utterance
+
+WORDS = (
+    "budget",
+    "launch",
+    "Maple",
+    "june 5",
+    "june 6",
+    "10:30",
+    "42",
+    "v1.2",
+    "ann:",
+    "now",
+    "not",
+)
 
 
 def utterances(*said: tuple[str, str] | str) -> list[Utterance]:
@@ -151,3 +166,22 @@ def test_a_pair_looks_the_same_alone_and_in_its_list(chat):
     alone = pair_features([listed[0], listed[-1]], context)
     for name, grid in alone.items():
         assert grid[0, 1] == pytest.approx(whole[name][0, -1]), name
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=6))
+def test_all_kinds_of_overlap_are_those_of_the_pairs_alone(texts):
+    listed = utterances(*texts)
+    context = build_context(listed)
+    readings = [read_utterance(one, context) for one in listed]
+    found = pair_features(listed, context)
+    for i, a in enumerate(readings):
+        for j, b in enumerate(readings):
+            common, either = len(a.trigrams & b.trigrams), max(len(a.trigrams) * len(b.trigrams), 1)
+            assert found["trigram_cosine"][i, j] == pytest.approx(common / math.sqrt(either))
+            shared, whole = (sum(map(context.idf, s)) for s in (a.terms & b.terms, b.terms))
+            assert found["later_covered"][i, j] == pytest.approx(shared / whole if whole else 0)
+            assert found["value_repeated"][i, j] == bool(a.values & b.values)
+            kinds = [{kind for kind, _ in own.values} for own in (a, b)]
+            repeated = {kind for kind, _ in a.values & b.values}
+            assert found["value_swapped"][i, j] == bool((kinds[0] & kinds[1]) - repeated)
+            assert found["same_audience"][i, j] == bool(a.addressed & b.addressed)

@@ -3,6 +3,8 @@
 import json
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.stages.episodes import Episode, Episodes
@@ -63,3 +65,11 @@ def test_anchors_come_best_first_with_their_message():
     anchors = TemporalMemory.from_messages(history).retrieve("ship").anchors
     assert {anchor.message.text for anchor in anchors} == {"ship", "ship it"}
     assert anchors[0].score >= anchors[1].score
+
+
+@given(st.lists(st.integers(0, 400), min_size=1))
+def test_the_counts_are_those_of_a_histogram(seconds):
+    times = np.sort(np.array(seconds, dtype=np.float64))
+    lane = count_traffic([OPS], [times], NOTHING).lanes[0]
+    edges = np.linspace(times[0], max(times[-1], times[0] + 1), N_PARTS + 1)
+    assert lane.counts == tuple(np.histogram(times, edges)[0].tolist())

@@ -1,6 +1,7 @@
 """Every input of the corpus is fine, and a fuzzer that starts from it finds nothing in a few seconds."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,10 @@ def test_a_fuzzer_finds_nothing_in_a_few_seconds(name: str, tmp_path: Path) -> N
     ]
     script = Path(__file__).with_name("fuzz.py")
     done = subprocess.run(
-        [sys.executable, str(script), name, *options], capture_output=True, text=True, timeout=200
+        [sys.executable, str(script), name, *options],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # A fuzzer ends without cleaning up.
     )
     assert done.returncode == 0, done.stderr[-3000:]

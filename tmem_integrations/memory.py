@@ -291,9 +291,8 @@ class TemporalMemory:
             ModelError: If the model fails and the policy is to raise.
         """
         settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
-        panel = self._panel(llm or self.llm, settings.models)
-        seats, flow = self._ask(self._read(question, filters), settings, panel, on_stage)
-        return drive(flow, replace(seats, llm=llm or self.llm))
+        query = self._read(question, filters)
+        return drive(*self._seated(query, settings, llm or self.llm, on_stage))
 
     async def aretrieve(
         self,
@@ -308,9 +307,8 @@ class TemporalMemory:
     ) -> Retrieval:
         """`retrieve` without blocking the event loop."""
         settings = (config or self.config).limited(max_messages=max_messages, max_tokens=max_tokens)
-        panel = self._panel(llm or self.llm, settings.models)
-        seats, flow = self._ask(self._read(question, filters), settings, panel, on_stage)
-        return await adrive(flow, replace(seats, llm=llm or self.llm))
+        query = self._read(question, filters)
+        return await adrive(*self._seated(query, settings, llm or self.llm, on_stage))
 
     def estimate(
         self,
@@ -345,8 +343,7 @@ class TemporalMemory:
         budget = EstimatingBudget(ceilings_of(models))
         panel = model_panel(llm.name, models, self.prompts, self.counter, budget)
         # Without a model in its seat every call fails for good.
-        seats, flow = self._ask(self._read(question, filters), settings, panel, None)
-        drive(flow, seats)
+        drive(*self._ask(self._read(question, filters), settings, panel, None))
         return budget.estimate
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -391,9 +388,20 @@ class TemporalMemory:
             raise QueryError(f"A Query has its filters already; got also {sorted(filters)}.")
         return question
 
+    def _seated(
+        self,
+        query: Query,
+        settings: ForestConfig,
+        llm: LanguageModel | None,
+        on_stage: OnStage | None,
+    ) -> tuple[Flow[Retrieval], Seats]:
+        """`_ask` with the model, or the rules, in its seat."""
+        flow, seats = self._ask(query, settings, self._panel(llm, settings.models), on_stage)
+        return flow, replace(seats, llm=llm)
+
     def _ask(
         self, query: Query, settings: ForestConfig, panel: Panel, on_stage: OnStage | None
-    ) -> tuple[Seats, Flow[Retrieval]]:
+    ) -> tuple[Flow[Retrieval], Seats]:
         """The flow of a question and who answers its requests, without a model."""
         period, bound = period_of(query, settings, self.timezone, self._last_said)
         asked = within(query, period) if period is not None and bound == "said" else query
@@ -425,7 +433,7 @@ class TemporalMemory:
             redact=self.redact,
             associative=self.associative,
         )
-        return seats, flow
+        return flow, seats
 
     def _last_said(self, query: Query) -> datetime | None:
         """When the last message that a question may read was sent."""

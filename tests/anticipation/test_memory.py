@@ -1,5 +1,6 @@
 """A memory that anticipates over time: what is added, edited, forgotten, hidden and interrupted."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -233,6 +234,19 @@ async def test_filing_and_recalling_do_not_block_the_loop():
     await memory.aadd(HISTORY)
     found = await memory.aretrieve("Does anyone keep pets, cats perhaps?")
     assert found.text == memory.retrieve("Does anyone keep pets, cats perhaps?").text
+
+
+async def test_an_asynchronous_write_that_is_cancelled_while_it_waits_leaves_the_next_one_free():
+    memory = filed(HISTORY[:1])
+    memory._writing.acquire()
+    waiting = asyncio.create_task(memory.aadd(HISTORY))
+    await asyncio.sleep(0.1)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    memory._writing.release()
+    await asyncio.sleep(0.1)
+    assert not memory._writing.locked()
 
 
 @pytest.mark.parametrize("name", ABLATIONS)

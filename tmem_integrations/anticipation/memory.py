@@ -44,6 +44,9 @@ from tmem_integrations.protocols import (
 )
 from tmem_integrations.text import split_terms, without_function_words
 
+# Seconds after which an asynchronous write looks again whether another one is done.
+_LOOK_AGAIN = 0.02
+
 
 class AnticipatoryMemory:
     """Scenes, labels, items, triggers and persona over a history of messages.
@@ -170,7 +173,9 @@ class AnticipatoryMemory:
     async def aadd(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """`add` without blocking the event loop while a model writes."""
         stored, read = self._store(messages)
-        await asyncio.to_thread(self._writing.acquire)
+        # Not in a thread: one whose waiting was cancelled would take the lock for good.
+        while not self._writing.acquire(blocking=False):
+            await asyncio.sleep(_LOOK_AGAIN)
         try:
             self.writer.begin()
             await adrive(file_messages(self._with_unfiled(read), self._desk()), self._seats())

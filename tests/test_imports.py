@@ -14,7 +14,7 @@ PACKAGE = Path(tmem_integrations.__file__).parent
 # Lowest first. Whoever stands higher may import whoever stands lower; neighbours know nothing of
 # each other.
 LAYERS = (
-    {"errors"},
+    {"errors", "batches"},
     {"messages", "config"},
     {"protocols", "trace", "text", "dates", "hostile"},
     {"access", "prompts"},

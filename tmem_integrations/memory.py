@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of
+from tmem_integrations.batches import batches
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import IngestError, MessageError, QueryError, StoreError
@@ -43,8 +44,6 @@ from tmem_integrations.trace import OnStage
 
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.
 _CHUNK = 2_000
-
-Item = TypeVar("Item")
 
 
 class TemporalMemory:
@@ -152,7 +151,7 @@ class TemporalMemory:
         history = {m.id: m for m in read_messages(messages, timezone=self.timezone)}
         total = IngestReport()
         stored: list[str] = []
-        for chunk in _chunks(list(history.values())):
+        for chunk in batches(history.values(), _CHUNK):
             try:
                 total += self._add_chunk(chunk)
             except StoreError as error:
@@ -202,7 +201,9 @@ class TemporalMemory:
 
     def lost_vectors(self) -> tuple[str, ...]:
         """Ids of messages without a vector whose text has one: added without an embedder, or lost."""
-        return tuple(m.id for ids in _chunks(self.store.ids(Scope())) for m in self._lost(ids)[0])
+        return tuple(
+            m.id for ids in batches(self.store.ids(Scope()), _CHUNK) for m in self._lost(ids)[0]
+        )
 
     def mend_vectors(self) -> int:
         """Make the vectors that are missing; returns how many. Importing a message again does so, too.
@@ -211,7 +212,7 @@ class TemporalMemory:
             StoreError: If the database fails.
         """
         n_mended = 0
-        for ids in _chunks(self.store.ids(Scope())):
+        for ids in batches(self.store.ids(Scope()), _CHUNK):
             lost, made = self._lost(ids)
             if lost:
                 self.store.upsert(lost, made)
@@ -516,8 +517,3 @@ def _read_again(kind: type[TemporalMemory], folder: Path, parts: dict[str, Any])
 
     model = None if embedder is None else embedder.name
     return kind(ChromaStore.open(folder, model=model, read_only=True), **parts)
-
-
-def _chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    for start in range(0, len(items), _CHUNK):
-        yield items[start : start + _CHUNK]

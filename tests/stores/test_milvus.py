@@ -281,7 +281,7 @@ def test_an_ingest_that_fails_part_way_says_what_is_stored_and_can_be_run_again(
     opened, monkeypatch
 ):
     store = opened()
-    monkeypatch.setattr(milvus, "_BATCH", 2)
+    monkeypatch.setattr(milvus, "BATCH", 2)
     write, left = milvus_table.MilvusTable.write, [2]
 
     def write_for_a_while(table, entities):
@@ -304,7 +304,7 @@ def test_an_ingest_that_fails_part_way_says_what_is_stored_and_can_be_run_again(
 
 def rows_of(store, message, arrival):
     """What the store would write of a message."""
-    return store._entities(Row(message, arrival, 0), None)
+    return store._writer._entities(Row(message, arrival, 0), None)
 
 
 def test_what_a_killed_writer_stored_is_found_by_the_next_one(opened):
@@ -321,14 +321,32 @@ def test_what_a_killed_writer_stored_is_found_by_the_next_one(opened):
     assert again.upsert([said("m2", "plan", channel="new")]) == IngestReport(unchanged=1)
 
 
+def test_a_write_that_is_interrupted_is_finished_by_the_next_one_of_the_same_store(
+    opened, monkeypatch
+):
+    store = opened()
+    store.upsert([said("m1", "plan", channel="ops")])
+
+    def interrupt(arrival):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store._catalogue, "write_clock", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.upsert([said("m2", "plan", channel="new")])
+    assert found(store, "plan") == ["m1"]
+    store.upsert([said("m1", "plan", channel="ops")])
+    assert found(store, "plan") == ["m1", "m2"]
+
+
 @pytest.mark.parametrize("n_written", [1, 2])
 def test_an_edit_that_was_cut_is_finished_by_the_next_writer(opened, n_written):
     store = opened()
     first = said("m1", "friday")
     store.upsert([first], unit([1, 0]))
-    row, vector = store._read(["m1"])["m1"]
+    row, vector = store._writer.read(["m1"])["m1"]
     row = edited(row, replace(first, text="monday"), version=0, now=row.stored_at, vector=b"")
-    past, present = store._entities(row, vector)
+    past, present = store._writer._entities(row, vector)
     # The record is written, what is made of it is not; or a version that no record has.
     mark = store._catalogue.editing([present["owner"]])
     mark.__enter__()

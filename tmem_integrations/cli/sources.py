@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tmem_integrations.batches import batches
 from tmem_integrations.cli.output import progress_bar
 from tmem_integrations.errors import AccessError, ConfigError, ImportFormatError
 
@@ -113,8 +113,7 @@ def _read_into_memory(
 
 def in_chunks(messages: Iterator[Message]) -> Iterator[list[Message]]:
     """Messages some at a time: few enough to show progress, enough to be stored fast."""
-    while chunk := list(islice(messages, _CHUNK)):
-        yield chunk
+    return batches(messages, _CHUNK)
 
 
 def open_folder(

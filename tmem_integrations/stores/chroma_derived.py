@@ -14,6 +14,7 @@ import numpy as np
 from chromadb.api.models.Collection import Collection as ChromaCollection
 from chromadb.api.types import Metadata, Where
 
+from tmem_integrations.batches import batches
 from tmem_integrations.protocols import FILED, DerivedKey, DerivedRow
 from tmem_integrations.stores.chroma_client import ChromaClient, chroma_errors, cut_log
 from tmem_integrations.stores.derived import ErasureLog
@@ -61,7 +62,7 @@ class ChromaRows(ErasureLog):
         with chroma_errors(self._where), self.lock:
             collection = self._find() or self._client.create(self._name, {_VERSION: 0})
             _delete(collection, [_id_of(key) for key in dropped])
-            for batch in _batches(rows):
+            for batch in batches(rows, _LARGEST_BATCH):
                 # An upsert keeps the keys it does not name: a replaced row would keep its old groups.
                 _delete(collection, [_id_of(row.key) for row in batch])
                 collection.add(
@@ -83,7 +84,11 @@ class ChromaRows(ErasureLog):
             if collection is None:
                 return 0
             places = [_id_of((FILED, one)) for one in message_ids]
-            filed = [row for part in _batches(places) for row in _pages(collection, ids=part)]
+            filed = [
+                row
+                for part in batches(places, _LARGEST_BATCH)
+                for row in _pages(collection, ids=part)
+            ]
             keys: dict[DerivedKey, None] = {}
             for group in {group for row in filed for group in row.made_of}:
                 made = _pages(collection, where={_GROUP + group: True})
@@ -132,13 +137,8 @@ def _pages(
 
 
 def _delete(collection: ChromaCollection, ids: Sequence[str]) -> None:
-    for batch in _batches(ids):
+    for batch in batches(ids, _LARGEST_BATCH):
         collection.delete(ids=batch)
-
-
-def _batches(things: Sequence[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(things), _LARGEST_BATCH):
-        yield list(things[start : start + _LARGEST_BATCH])
 
 
 def _id_of(key: DerivedKey) -> str:

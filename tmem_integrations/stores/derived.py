@@ -19,9 +19,9 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
+from tmem_integrations.batches import batches
 from tmem_integrations.errors import StoreError
 from tmem_integrations.protocols import FILED, DerivedKey, DerivedRow
 
@@ -261,9 +261,8 @@ def _select(
     database: sqlite3.Connection, statement: str, values: Iterable[str]
 ) -> list[tuple[str, str]]:
     """What a statement with `IN ({})` finds for any number of values."""
-    rest = iter(values)
     found: list[tuple[str, str]] = []
-    while part := list(islice(rest, _BATCH)):
+    for part in batches(values, _BATCH):
         found += database.execute(statement.format(",".join("?" * len(part))), part).fetchall()
     return found
 

@@ -5,26 +5,25 @@ One writer, any number of readers. What is in the database counts; the legs foll
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tmem_integrations.batches import batches
 from tmem_integrations.errors import (
     ConfigError,
     IngestError,
-    InputError,
-    MessageError,
     StoreError,
 )
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.protocols import DerivedRows, HistoryView, ImportTimes, IngestReport, Vectors
+from tmem_integrations.stores.changes import distinct_ids, last_of_each, stored_in_part
 from tmem_integrations.stores.check import find_problems
 from tmem_integrations.stores.compatibility import (
     check_vectors,
@@ -38,8 +37,6 @@ from tmem_integrations.stores.snapshot import Snapshot
 from tmem_integrations.stores.table import Table
 from tmem_integrations.stores.versions import Row, vectors_as_of
 from tmem_integrations.stores.view import IndexedView
-
-Item = TypeVar("Item")
 
 
 class IndexedStore:
@@ -121,21 +118,12 @@ class IndexedStore:
             IngestError: If a part could not be written; names what is stored.
         """
         self._require_writable()
-        for message in messages:
-            if not isinstance(message, Message):
-                raise MessageError(f"upsert takes Message records, got {message!r:.100}.")
+        latest, report = last_of_each(messages)
         with self.derived.lock, self._replica.lock:
             self._refresh()
             checked = self._check_vectors(len(messages), vectors)
-            latest: dict[str, int] = {}
-            report = IngestReport()
-            for index, message in enumerate(messages):
-                if message.id in latest:
-                    same = messages[latest[message.id]] == message
-                    report += IngestReport(unchanged=1) if same else IngestReport(updated=1)
-                latest[message.id] = index
             done: list[str] = []
-            for batch in _batches(latest.values(), self._table.batch_size):
+            for batch in batches(latest, self._table.batch_size):
                 part = [messages[index] for index in batch]
                 self._take_back(self._edited(part), edited=True)
                 try:
@@ -154,19 +142,18 @@ class IndexedStore:
             StoreError: If the database fails; running it again removes the rest.
         """
         self._require_writable()
-        if isinstance(ids, str):
-            raise InputError(f"delete takes several ids, got the text {ids!r}; pass [{ids!r}].")
+        every = distinct_ids(ids)
         with self.derived.lock, self._replica.lock:
             self._refresh()
             legs = self._replica.legs
-            known = [one for one in dict.fromkeys(ids) if one in legs]
-            self._take_back(list(dict.fromkeys(ids)))
-            for batch in _batches(known, self._table.batch_size):
+            known = [one for one in every if one in legs]
+            self._take_back(every)
+            for batch in batches(known, self._table.batch_size):
                 with self._replica.write(deletes=True, leaves_remains=True):
                     self._table.erase(batch)
                     legs.remove(batch)
             # Again: a question may have asked a model about them meanwhile.
-            self._forget_verdicts(list(dict.fromkeys(ids)))
+            self._forget_verdicts(every)
         return len(known)
 
     def get(self, ids: Iterable[str]) -> dict[str, Message]:
@@ -246,7 +233,7 @@ class IndexedStore:
         if dimension is None:
             return None
         found: dict[str, NDArray[np.float32]] = {}
-        for batch in _batches(dict.fromkeys(ids), self._table.batch_size):
+        for batch in batches(dict.fromkeys(ids), self._table.batch_size):
             found.update(self._read_vectors(batch))
             if as_of is not None and (changed := self._replica.legs.edited(batch)):
                 found.update(vectors_as_of(self._table.read(changed).values(), as_of))
@@ -269,7 +256,7 @@ class IndexedStore:
         """When messages were stored, by id; unknown ids are left out."""
         self._refresh()
         rows: dict[str, Row] = {}
-        for batch in _batches(dict.fromkeys(ids), self._table.batch_size):
+        for batch in batches(dict.fromkeys(ids), self._table.batch_size):
             rows.update(self._table.read(batch))
         return {
             one: ImportTimes(row.stored_at, row.changed_at or row.stored_at)
@@ -298,12 +285,8 @@ class IndexedStore:
             there = self._table.read([m.id for m in part])
         except StoreError:
             there = {}
-        more = [m.id for m in part if m.id in there and there[m.id].message == m]
-        return IngestError(
-            f"Store {self.name}: {len(done) + len(more)} of {n_messages} messages are stored; "
-            f"run the same ingest again for the rest. {error}",
-            stored=(*done, *more),
-        )
+        messages = {one: row.message for one, row in there.items()}
+        return stored_in_part(self.name, error, done, part, messages, n_messages)
 
     def _adopt(self, model: str | None, dimension: int | None) -> None:
         """Take what the caller embeds with as the store's own while it is empty, else compare them."""
@@ -335,9 +318,3 @@ class IndexedStore:
         self._require_open()
         if self.read_only:
             raise StoreError(f"Store {self.name} is open for reading only; open it to write.")
-
-
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch

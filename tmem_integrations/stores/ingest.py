@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import IngestReport, Vectors
+from tmem_integrations.stores.changes import differs, to_bytes
 from tmem_integrations.stores.replica import Replica
 from tmem_integrations.stores.table import Table
 from tmem_integrations.stores.versions import Row, edited
-
-# Vectors pass through float32 on their way to the database and back.
-_SAME_VECTOR = 1e-6
 
 
 def write_batch(
@@ -37,7 +35,7 @@ def write_batch(
     for index, message in enumerate(messages):
         old = stored.get(message.id)
         new_vector = None if vectors is None else vectors[index]
-        if old is None or old != message or _differs(new_vector, kept.get(message.id)):
+        if old is None or old != message or differs(new_vector, kept.get(message.id)):
             changed.append(index)
     if not changed:
         return IngestReport(unchanged=len(messages))
@@ -51,13 +49,6 @@ def write_batch(
         replica.legs.put(rows)
     n_updated = len(replaced)
     return IngestReport(len(changed) - n_updated, n_updated, len(messages) - len(changed))
-
-
-def _differs(new: NDArray[np.float32] | None, kept: NDArray[np.float32] | None) -> bool:
-    """Whether a message needs its vector written; without a new one it keeps what it has."""
-    if new is None:
-        return False
-    return kept is None or not np.allclose(kept, new, rtol=0, atol=_SAME_VECTOR)
 
 
 def _rows(
@@ -78,14 +69,10 @@ def _rows(
     rows = []
     for message in messages:
         if message.id in replaced:
-            vector = _bytes(vectors.get(message.id))
+            vector = to_bytes(vectors.get(message.id))
             old = replaced[message.id]
             rows.append(edited(old, message, version=version, now=now, vector=vector))
         else:
             rows.append(Row(message, arrival, version, stored_at=now))
             arrival += 1
     return rows
-
-
-def _bytes(vector: NDArray[np.float32] | None) -> bytes:
-    return b"" if vector is None or not vector.any() else vector.astype("<f4").tobytes()

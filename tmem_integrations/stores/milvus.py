@@ -1,33 +1,18 @@
 """The store of messages in Milvus: a cluster, or milvus-lite on a file. Nothing of a history is in memory.
 
 Words, times, filters, deletes and upserts are Milvus' affair; a question reads what it shows and little
-more. See `milvus_view` on how scores differ from those of other stores.
-
-Milvus changes one row at a time and knows no transaction over several. So a message is one row, with its
-words, its vector and all that it said before; what several rows must agree on (versions of a message,
-which channels occur, how far readers may see) is marked before and settled after a change, and set right
-by the next writer that opens the store after one was killed.
+more. See `milvus_view` on how scores differ from those of other stores, `milvus_writer` on what holds without
+transactions.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import islice
-from typing import Self, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import Self
 
-import numpy as np
-
-from tmem_integrations.errors import (
-    ConfigError,
-    IngestError,
-    InputError,
-    MessageError,
-    StoreError,
-    StoreMismatchError,
-)
+from tmem_integrations.batches import batches
+from tmem_integrations.errors import ConfigError, IngestError, StoreError, StoreMismatchError
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.protocols import (
     DerivedRows,
@@ -36,6 +21,7 @@ from tmem_integrations.protocols import (
     IngestReport,
     Vectors,
 )
+from tmem_integrations.stores.changes import distinct_ids, last_of_each, stored_in_part
 from tmem_integrations.stores.compatibility import (
     check_vectors,
     is_same_space,
@@ -45,27 +31,11 @@ from tmem_integrations.stores.derived import TransientRows
 from tmem_integrations.stores.milvus_catalogue import SCHEMA, Built, Catalogue
 from tmem_integrations.stores.milvus_check import find_problems
 from tmem_integrations.stores.milvus_client import Milvus
-from tmem_integrations.stores.milvus_rows import (
-    ROW_FIELDS,
-    Entity,
-    digest,
-    size_of,
-    to_bytes,
-    to_entities,
-    to_row,
-    to_vector,
-)
-from tmem_integrations.stores.milvus_scope import all_of, condition_of, one_of
+from tmem_integrations.stores.milvus_rows import digest
+from tmem_integrations.stores.milvus_scope import all_of, condition_of
 from tmem_integrations.stores.milvus_table import MilvusTable, message_layout
 from tmem_integrations.stores.milvus_view import MilvusView
-from tmem_integrations.stores.versions import Row, edited
-
-Item = TypeVar("Item")
-
-_BATCH = 1_000
-# A request of 64 MB is refused.
-_BATCH_BYTES = 16_000_000
-_SAME_VECTOR = 1e-6
+from tmem_integrations.stores.milvus_writer import BATCH, MilvusWriter
 
 
 class MilvusStore:
@@ -100,12 +70,13 @@ class MilvusStore:
         self._lock = threading.RLock()
         self._is_closed = False
         self._within = "" if tenant is None else f'tenant == "{digest("tenant", tenant)}"'
-        self._built = self._open(collection, wanted)
+        self._writer = MilvusWriter(
+            self._table, self._catalogue, within=self._within, tenant=tenant,
+            built=self._open(collection, wanted),
+        )  # fmt: skip
         self._adopt(wanted.model, wanted.dimension)
-        # Whether all that several rows must agree on is so.
-        self._is_settled = False
         if not read_only:
-            self._recover()
+            self._writer.recover()
 
     @classmethod
     def open(
@@ -167,17 +138,17 @@ class MilvusStore:
     @property
     def model(self) -> str | None:
         """Name of the model whose vectors are stored."""
-        return self._built.model
+        return self._writer.built.model
 
     @property
     def dimension(self) -> int | None:
         """Of the stored vectors; None when there are none."""
-        return self._built.dimension
+        return self._writer.built.dimension
 
     @property
     def language(self) -> str | None:
         """How words are split."""
-        return self._built.language
+        return self._writer.built.language
 
     def __len__(self) -> int:
         self._require_open()
@@ -212,26 +183,16 @@ class MilvusStore:
             IngestError: If a part could not be written; names what is stored.
         """
         self._require_writable()
-        for message in messages:
-            if not isinstance(message, Message):
-                raise MessageError(f"upsert takes Message records, got {message!r:.100}.")
+        latest, report = last_of_each(messages)
         with self.derived.lock, self._lock:
-            self._recover()
             checked = self._check_vectors(len(messages), vectors)
-            latest: dict[str, int] = {}
-            report = IngestReport()
-            for index, message in enumerate(messages):
-                if message.id in latest:
-                    same = messages[latest[message.id]] == message
-                    report += IngestReport(unchanged=1) if same else IngestReport(updated=1)
-                latest[message.id] = index
             done: list[str] = []
-            for batch in _batches(latest.values(), _BATCH):
+            for batch in batches(latest, BATCH):
                 part = [messages[index] for index in batch]
                 try:
-                    report += self._write(part, None if checked is None else checked[batch])
+                    chosen = None if checked is None else checked[batch]
+                    report += self._writer.write(part, chosen, self.derived)
                 except StoreError as error:
-                    self._is_settled = False
                     raise self._explain(error, done, part, len(latest)) from error
                 done.extend(message.id for message in part)
         return report
@@ -246,32 +207,22 @@ class MilvusStore:
             StoreError: If the database fails; running it again removes the rest.
         """
         self._require_writable()
-        if isinstance(ids, str):
-            raise InputError(f"delete takes several ids, got the text {ids!r}; pass [{ids!r}].")
-        n_deleted = 0
+        every = distinct_ids(ids)
         with self.derived.lock, self._lock:
-            self._recover()
-            self.derived.erase(list(dict.fromkeys(ids)))
-            for batch in _batches(dict.fromkeys(ids), _BATCH):
-                found = self._read(batch)
-                self._is_settled = False
-                with self._settling({row.message.channel for row, _ in found.values()}):
-                    self._table.erase([self._key(one) for one in found], field="owner")
-                self._is_settled = True
-                n_deleted += len(found)
-        return n_deleted
+            self.derived.erase(every)
+            return sum(self._writer.erase(batch) for batch in batches(every, BATCH))
 
     def get(self, ids: Iterable[str]) -> dict[str, Message]:
         """Messages by id; unknown ids are left out."""
         self._require_open()
-        return {one: row.message for one, (row, _) in self._read(ids).items()}
+        return {one: row.message for one, (row, _) in self._writer.read(ids).items()}
 
     def import_times(self, ids: Sequence[str]) -> dict[str, ImportTimes]:
         """When messages were stored, by id; unknown ids are left out."""
         self._require_open()
         return {
             one: ImportTimes(row.stored_at, row.changed_at or row.stored_at)
-            for one, (row, _) in self._read(ids).items()
+            for one, (row, _) in self._writer.read(ids).items()
         }
 
     def ids(self, scope: Scope) -> list[str]:
@@ -321,7 +272,9 @@ class MilvusStore:
         self._require_open()
         with self._lock:
             return tuple(
-                find_problems(self._table, self._within, self.channels(), self._built, self.tenant)
+                find_problems(
+                    self._table, self._within, self.channels(), self._writer.built, self.tenant
+                )
             )
 
     def _open(self, collection: str, wanted: Built) -> Built:
@@ -365,10 +318,10 @@ class MilvusStore:
 
     def _adopt(self, model: str | None, dimension: int | None) -> None:
         """Take what the caller embeds with as the store's own while it is empty, else compare them."""
-        if is_same_space(self._built.space, model, dimension):
+        if is_same_space(self._writer.built.space, model, dimension):
             return
         if self.read_only or self._table.count("") > 0:
-            require_same_space(self.name, self._built.space, model, dimension)
+            require_same_space(self.name, self._writer.built.space, model, dimension)
         else:
             self._start_over(model, dimension)
 
@@ -379,136 +332,16 @@ class MilvusStore:
         dimension = checked.shape[1]
         if self.dimension != dimension and self._table.count("") == 0:
             self._start_over(self.model, dimension)
-        require_same_space(self.name, self._built.space, None, dimension)
+        require_same_space(self.name, self._writer.built.space, None, dimension)
         return checked
 
     def _start_over(self, model: str | None, dimension: int | None) -> None:
         """Replace the collection, which is empty, by one for vectors of another kind."""
-        built = self._built.of_space(model, dimension)
+        built = self._writer.built.of_space(model, dimension)
         self._table.drop()
         self._catalogue.write_built(built)
         self._create(built)
-        self._built = built
-
-    def _recover(self) -> None:
-        """Finish what a killed or failed writer began, once: its last rows become visible, versions of
-        messages and channels are made to agree."""
-        if self._is_settled:
-            return
-        clock = self._catalogue.read_clock()
-        ahead = self._table.pages(all_of([self._within, f"arrival > {clock}"]), ["arrival"])
-        latest = max((row["arrival"] for page in ahead for row in page), default=clock)
-        if latest > clock:
-            self._catalogue.write_clock(latest)
-        for owners in self._catalogue.half_edited():
-            with self._catalogue.editing(owners):
-                self._mend(owners)
-        for channel in self._catalogue.channels(unsettled=True):
-            self._settle(channel)
-        self._is_settled = True
-
-    def _mend(self, owners: Sequence[str]) -> None:
-        """Make the versions of messages anew from their present rows."""
-        fields = [*ROW_FIELDS, *(["vector"] if self.dimension is not None else [])]
-        found = self._table.read(owners, fields)
-        entities = [
-            entity
-            for kept in found.values()
-            for entity in self._entities(
-                to_row(kept), to_vector(kept) if "vector" in kept else None
-            )
-        ]
-        for part in _of_size(entities):
-            self._table.write(part)
-        self._drop_versions(owners, {entity["key"] for entity in entities})
-
-    def _write(self, messages: Sequence[Message], vectors: Vectors | None) -> IngestReport:
-        """Write those messages of a batch that are new or have changed, then show them to readers."""
-        stored = self._read([message.id for message in messages])
-        clock = self._catalogue.read_clock()
-        arrival = max([clock, *(row.arrival for row, _ in stored.values())])
-        now = datetime.now(UTC)
-        changed: list[tuple[Row, Vectors | None]] = []
-        moved: set[str | None] = set()
-        came: set[str | None] = set()
-        rewritten: list[str] = []
-        n_added = 0
-        for index, message in enumerate(messages):
-            row, kept = stored.get(message.id, (None, None))
-            vector = None if vectors is None else vectors[index]
-            if row is None:
-                arrival, n_added = arrival + 1, n_added + 1
-                new = Row(message, arrival, 0, stored_at=now)
-            elif row.message != message or _differs(vector, kept):
-                old_vector = b"" if kept is None else to_bytes(kept)
-                new = edited(row, message, version=0, now=now, vector=old_vector)
-                if row.message != message:
-                    rewritten.append(message.id)
-                    moved |= {row.message.channel} - {message.channel}
-            else:
-                continue
-            changed.append((new, vector))
-            came.add(message.channel)
-        known = self._catalogue.listed(name for name in came if name is not None)
-        self.derived.erase(rewritten, keeps_filed=True)
-        with self._settling(moved | (came - known)):
-            self._put(changed, stored)
-        if arrival > clock:
-            self._catalogue.write_clock(arrival)
-        n_updated = len(changed) - n_added
-        return IngestReport(n_added, n_updated, len(messages) - len(changed))
-
-    def _put(self, rows: Sequence[tuple[Row, Vectors | None]], there: Collection[str]) -> None:
-        """Write all versions of some messages.
-
-        Args:
-            rows: With the vector of the present text.
-            there: Ids of messages that may have versions already.
-        """
-        entities = [entity for row, vector in rows for entity in self._entities(row, vector)]
-        owners = [self._key(row.message.id) for row, _ in rows if row.message.id in there]
-        with self._catalogue.editing(owners):
-            for part in _of_size(entities):
-                self._table.write(part)
-            self._drop_versions(owners, {entity["key"] for entity in entities})
-
-    def _drop_versions(self, owners: Sequence[str], kept: Collection[str]) -> None:
-        """Erase versions of messages that are no longer kept."""
-        for part in _batches(owners, _BATCH):
-            pages = self._table.pages(one_of("owner", part), ["key"])
-            self._table.erase([r["key"] for page in pages for r in page if r["key"] not in kept])
-
-    def _entities(self, row: Row, vector: Vectors | None) -> list[Entity]:
-        if self.dimension is None:
-            vector = None
-        elif vector is None:
-            vector = np.zeros(self.dimension, np.float32)
-        return to_entities(row, vector, language=self.language, tenant=self.tenant)
-
-    def _read(self, ids: Iterable[str]) -> dict[str, tuple[Row, Vectors | None]]:
-        """Rows by id with the vector of the present text; unknown ids are left out."""
-        keys = [self._key(one) for one in dict.fromkeys(ids)]
-        fields = [*ROW_FIELDS, *(["vector"] if self.dimension is not None else [])]
-        found = self._table.read(keys, fields)
-        entities = [found[key] for key in keys if key in found]
-        return {
-            entity["id"]: (to_row(entity), to_vector(entity) if "vector" in entity else None)
-            for entity in entities
-        }
-
-    @contextmanager
-    def _settling(self, channels: Iterable[str | None]) -> Iterator[None]:
-        """Around a change after which some channels may be new, or may hold nothing any more."""
-        names = [name for name in channels if name is not None]
-        self._catalogue.unsettle(names)
-        yield
-        for name in names:
-            self._settle(name)
-
-    def _settle(self, channel: str) -> None:
-        scope = Scope(readable=frozenset({channel}))
-        condition = all_of([self._within, condition_of(scope)])
-        self._catalogue.settle(channel, occurs=bool(self._table.query(condition, ["key"], limit=1)))
+        self._writer.built = built
 
     def _explain(
         self, error: StoreError, done: Sequence[str], part: Sequence[Message], n_messages: int
@@ -518,15 +351,7 @@ class MilvusStore:
             there = self.get(message.id for message in part)
         except StoreError:
             there = {}
-        more = [message.id for message in part if there.get(message.id) == message]
-        return IngestError(
-            f"Store {self.name}: {len(done) + len(more)} of {n_messages} messages are stored; "
-            f"run the same ingest again for the rest. {error}",
-            stored=(*done, *more),
-        )
-
-    def _key(self, message_id: str) -> str:
-        return digest("id", message_id, self.tenant or "")
+        return stored_in_part(self.name, error, done, part, there, n_messages)
 
     def _require_open(self) -> None:
         if self._is_closed:
@@ -536,31 +361,3 @@ class MilvusStore:
         self._require_open()
         if self.read_only:
             raise StoreError(f"Store {self.name} is open for reading only; open it to write.")
-
-
-def _differs(new: Vectors | None, old: Vectors | None) -> bool:
-    """Whether a message needs its vector written; without a new one it keeps what it has."""
-    if new is None:
-        return False
-    return old is None or not np.allclose(old, new, rtol=0, atol=_SAME_VECTOR)
-
-
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
-
-
-def _of_size(entities: Sequence[Entity]) -> Iterator[list[Entity]]:
-    """Pieces of a batch that one request may hold; a row that is larger alone goes alone."""
-    part: list[Entity] = []
-    n_bytes = 0
-    for entity in entities:
-        size = size_of(entity)
-        if part and n_bytes + size > _BATCH_BYTES:
-            yield part
-            part, n_bytes = [], 0
-        part.append(entity)
-        n_bytes += size
-    if part:
-        yield part

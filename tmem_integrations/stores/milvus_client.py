@@ -121,8 +121,10 @@ class Milvus:
 
     def close(self) -> None:
         """Close the connection, and milvus-lite with the last one to its file."""
-        self.client.close()
-        self._stop()
+        try:
+            self.client.close()
+        finally:
+            self._stop()
 
     def _stop(self) -> None:
         if self.file is not None:

@@ -156,11 +156,6 @@ def to_row(entity: Mapping[str, Any]) -> Row:
     return from_metadata(entity["id"], metadata)
 
 
-def to_bytes(vector: Vectors) -> bytes:
-    """A vector as `Earlier` keeps it."""
-    return vector.astype("<f4").tobytes() if vector.any() else b""
-
-
 def _from_bytes(kept: bytes, dimension: int) -> Vectors:
     if not kept:
         return np.zeros(dimension, np.float32)

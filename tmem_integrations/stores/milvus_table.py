@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tmem_integrations.batches import batches
 from tmem_integrations.stores.milvus_client import (
     CollectionSchema,
     DataType,
@@ -125,7 +126,7 @@ class MilvusTable:
 
     def erase(self, keys: Sequence[str], field: str = "key") -> None:
         """Remove the rows that have one of some digests in a field."""
-        for part in _parts(keys):
+        for part in batches(keys, _MAX_KEYS):
             with self._milvus.errors():
                 self._client.delete(self._collection, filter=one_of(field, part), **self._patience)
 
@@ -168,7 +169,7 @@ class MilvusTable:
             condition: Only rows that fulfil it.
         """
         found: dict[str, Entity] = {}
-        for part in _parts(keys):
+        for part in batches(keys, _MAX_KEYS):
             rows = self.query(all_of([one_of(field, part), condition]), [field, *fields])
             found.update((row[field], row) for row in rows)
         return found
@@ -235,8 +236,3 @@ def _schema_of(layout: Layout) -> CollectionSchema:
     if layout.dimension is not None:
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=layout.dimension)
     return schema
-
-
-def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(keys), _MAX_KEYS):
-        yield keys[start : start + _MAX_KEYS]

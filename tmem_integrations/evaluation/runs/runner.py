@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from tmem_integrations.batches import batches
 from tmem_integrations.config import CompressionConfig
 from tmem_integrations.errors import StoreLockedError, TmemError
 from tmem_integrations.evaluation.methods.base import Method
@@ -122,13 +123,13 @@ def _stages(
         return
 
     answered = journal_of(folder, "answer")
-    batches = _batches(_open(questions, compressed, answered))
-    records = (answer_records(batch, compressed.finished, llm) for batch in batches)
+    parts = batches(_open(questions, compressed, answered), _BATCH)
+    records = (answer_records(batch, compressed.finished, llm) for batch in parts)
     yield _write(answered, "answer", records, questions, report)
 
     judged = journal_of(folder, "judge")
-    batches = _batches(_open(questions, answered, judged))
-    records = (judge_records(b, dataset.gold, answered.finished, judge) for b in batches)
+    parts = batches(_open(questions, answered, judged), _BATCH)
+    records = (judge_records(b, dataset.gold, answered.finished, judge) for b in parts)
     yield _write(judged, "judge", records, questions, report)
 
 
@@ -148,11 +149,6 @@ def _open(questions: Sequence[Question], before: Journal, now: Journal) -> list[
     """Those that the stage before finished and this one did not."""
     ready, finished = before.finished, now.finished
     return [q for q in questions if q.id in ready and q.id not in finished]
-
-
-def _batches(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    for start in range(0, len(questions), _BATCH):
-        yield questions[start : start + _BATCH]
 
 
 def _write(

@@ -161,3 +161,17 @@ def test_any_words_at_any_time_give_a_period_in_order_or_none(
 ) -> None:
     found = period(" ".join(words), now)
     assert found is None or found.start is None or found.end is None or found.start < found.end
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "two years after 9999-01-01",
+        "the 999 years before 0500-01-01",
+        "the Sunday before 0001-01-01",
+        "before 0001-01-01",
+        "the weekend after 9999-12-30",
+    ],
+)
+def test_a_stretch_beyond_the_calendar_is_no_period(phrase):
+    assert find_period(f"What happened {phrase}?", now=NOW, zone=UTC) is None

@@ -15,9 +15,9 @@ PACKAGE = Path(tmem_integrations.__file__).parent
 # each other.
 LAYERS = (
     {"errors", "batches"},
-    {"messages", "config"},
+    {"messages", "config", "date_forms"},
     {"protocols", "trace", "text", "dates", "hostile"},
-    {"access", "prompts"},
+    {"access", "prompts", "told_view"},
     {"requests", "models"},
     {"linking", "stores"},
     {"stages"},

@@ -26,7 +26,7 @@ from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_mess
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import FILE, VerdictCache
-from tmem_integrations.periods import ToldView, explain_period, listing_of, period_of, within
+from tmem_integrations.periods import explain_period, listing_of, period_of, within
 from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
     Associative,
@@ -40,6 +40,7 @@ from tmem_integrations.protocols import (
 )
 from tmem_integrations.requests import Flow
 from tmem_integrations.retrieval import Retrieval
+from tmem_integrations.told_view import ToldView
 from tmem_integrations.trace import OnStage
 
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.

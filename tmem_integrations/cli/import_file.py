@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tmem_integrations.cli import options
+from tmem_integrations.cli import import_options, options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
 from tmem_integrations.cli.sources import in_chunks, open_folder, open_store
 from tmem_integrations.errors import ConfigError
@@ -29,77 +28,20 @@ NOTHING_FOUND = 1
 
 
 def import_file(
-    files: Annotated[list[Path], typer.Argument(help="Chat files.", show_default=False)],
-    into: Annotated[
-        Path, typer.Option(help="Folder of the memory; made when missing.", show_default=False)
-    ],
+    files: import_options.Files,
+    into: import_options.Into,
     format: options.Format = None,
-    timezone: Annotated[
-        str | None,
-        typer.Option(help="Zone of times that carry none, as Europe/Berlin.", show_default=False),
-    ] = None,
-    channel: Annotated[
-        str | None,
-        typer.Option(help="Channel, for logs that do not name theirs.", show_default=False),
-    ] = None,
-    date: Annotated[
-        datetime | None,
-        typer.Option(
-            formats=["%Y-%m-%d"],
-            help="Day of the first line, for logs with times only.",
-            show_default=False,
-        ),
-    ] = None,
-    date_order: Annotated[
-        str | None,
-        typer.Option(
-            help="dmy, mdy or ymd, for dates of digits that do not tell it themselves.",
-            show_default=False,
-        ),
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            help="When the recording of a meeting began, as 2026-03-02T09:00+01:00.",
-            show_default=False,
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Key of a field in JSONL or CSV, as text=body or author=user.name; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    workspace: Annotated[
-        str | None,
-        typer.Option(
-            help="Put before the name of each channel, as acme/general: keeps channels of one name in two "
-            "workspaces apart.",
-            show_default=False,
-        ),
-    ] = None,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Count bad lines instead of stopping at the first.")
-    ] = False,
-    mirror: Annotated[
-        bool,
-        typer.Option(
-            "--mirror",
-            help="Also remove what is gone at the source: deleted there, or missing between the first "
-            "and the last message read of a channel.",
-        ),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
-    ] = False,
-    save_members: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write who is in which channel, where the source tells it, for --members.",
-            show_default=False,
-        ),
-    ] = None,
+    timezone: import_options.Timezone = None,
+    channel: import_options.Channel = None,
+    date: import_options.Date = None,
+    date_order: import_options.DateOrder = None,
+    start: import_options.Start = None,
+    column: import_options.Columns = None,
+    workspace: import_options.Workspace = None,
+    skip_bad: import_options.SkipBad = False,
+    mirror: import_options.Mirror = False,
+    dry_run: import_options.DryRun = False,
+    save_members: import_options.SaveMembers = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Import chat files into a folder.

@@ -117,13 +117,17 @@ def test_a_bare_deletion_leaves_nothing_in_any_file(tmp_path):
     assert files_with(tmp_path, SECRET) == []
 
 
-def test_a_bare_edit_leaves_nothing_in_any_file(tmp_path):
+def test_a_bare_edit_leaves_what_was_said_with_its_message_and_nowhere_else(tmp_path):
     with ChromaStore.open(tmp_path) as store:
         store.upsert(MESSAGES, unit([1, 0], [0, 1], [1, 0]))
         store.derived.write(TWO_GROUPS)
     VerdictCache(tmp_path / verdicts.FILE).put("k", [GateVerdict(1, "KEY", SECRET)], ["m1"])
     with ChromaStore.open(tmp_path) as store:
         store.upsert([said("m1", "taken back")], unit([1, 0]))
+    # As what it said before, for questions as of then; it goes with the message.
+    assert files_with(tmp_path, SECRET) == ["chroma.sqlite3"]
+    with ChromaStore.open(tmp_path) as store:
+        store.delete(["m1"])
     assert files_with(tmp_path, SECRET) == []
 
 

@@ -86,6 +86,14 @@ def test_a_question_that_looks_back_is_answered_by_a_memory_read_anew(made):
     assert [memory.closed for memory in made] == [True, False]
 
 
+def test_a_question_with_another_filter_gets_nothing_of_what_the_last_one_could_know(made):
+    other = replace(CHAT[2], id="m3", author="Bo")
+    searcher = peer().index([*CHAT[:1], other])
+    searcher.select(Query(text="?", authors=frozenset(["Ann"])), 9, 1000)
+    searcher.select(Query(text="?", authors=frozenset(["Bo"])), 9, 1000)
+    assert [[m.id for m in memory.read] for memory in made] == [["m0"], ["m3"]]
+
+
 def test_what_nobody_may_know_yet_is_not_read(made):
     assert peer().index(CHAT).select(asked_at(-1), 9, 1000).ids == ()
     assert made == []

@@ -1,8 +1,8 @@
 """A peer's memory, which reads messages one after the other and only grows.
 
 A question with an `as_of` may know no later message. So the memory is read up to that moment, and goes
-on from there for the next question. A question that looks further back than the last one gets a memory
-read anew; a data set's questions are asked in the order of their `as_of`, so that this is rare.
+on from there for the next question. A question that may not know all that the last one could gets a
+memory read anew; a data set's questions are asked in the order of their `as_of`, so that this is rare.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _PeerSearcher:
         self._method = method
         self._messages = messages
         self._memory: PeerMemory | None = None
-        self._n_read = 0
+        self._seen: list[Message] = []
 
     def select(self, query: Query, max_messages: int, max_tokens: int) -> Selection:
         visible = visible_to(query, self._messages)
@@ -91,17 +91,18 @@ class _PeerSearcher:
         """Let go of what the peer holds."""
         if self._memory is not None:
             self._memory.close()
-        self._memory, self._n_read = None, 0
+        self._memory, self._seen = None, []
 
     def _read(self, visible: Messages) -> PeerMemory:
         """The memory, when it has read what is visible and nothing else."""
-        if self._n_read > len(visible):
+        # Fewer, or others: a filter may let it know what the last question could not, and the reverse.
+        if list(visible[: len(self._seen)]) != self._seen:
             self.close()
         if self._memory is None:
             self._memory = self._method.open()
-        for message in visible[self._n_read :]:
+        for message in visible[len(self._seen) :]:
             self._memory.add(message)
-            self._n_read += 1
+            self._seen.append(message)
         return self._memory
 
 

@@ -96,7 +96,7 @@ def _print_answer(answer: Answer) -> None:
 
 def _print_remarks(retrieval: Retrieval, answer: Answer | None) -> None:
     """What is less than asked for, and what it cost."""
-    for remark in (retrieval.trace.explanation, *retrieval.degraded):
+    for remark in dict.fromkeys((retrieval.trace.explanation, *retrieval.degraded)):
         if remark is not None:
             print_note(remark)
     if answer is not None and answer.unknown:

@@ -35,7 +35,7 @@ AsOf = Annotated[
     str | None,
     typer.Option(
         "--as-of",
-        help="Answer as of then, such as 2026-03-12 or 2026-03-12T12:00.",
+        help="Answer as of then, such as 2026-03-12T12:00; a date alone is the beginning of that day.",
         show_default=False,
     ),
 ]

@@ -61,15 +61,22 @@ def files_with_words(folder):
     return {name: words for name, words in found.items() if any(one != b"vase" for one in words)}
 
 
-@pytest.mark.parametrize(
-    "way", [delete_by_store, delete_by_memory, forget_by_memory, update_by_memory]
-)
+@pytest.mark.parametrize("way", [delete_by_store, delete_by_memory, forget_by_memory])
 def test_what_was_derived_goes_though_nothing_is_attached(tmp_path, way):
     memory = filed(ChromaStore.open(tmp_path, model="wordllama-256"))
     memory.retrieve("Does anyone keep pets, cats perhaps?")  # Vectors are kept now, too.
     memory.close()
     assert len(files_with_words(tmp_path)) >= 2
     way(tmp_path)
+    assert files_with_words(tmp_path) == {}
+
+
+def test_after_an_edit_what_was_said_stays_with_its_message_alone(tmp_path):
+    filed(ChromaStore.open(tmp_path, model="wordllama-256")).close()
+    update_by_memory(tmp_path)
+    # As what it said before, for questions as of then.
+    assert list(files_with_words(tmp_path)) == ["chroma.sqlite3"]
+    delete_by_memory(tmp_path)
     assert files_with_words(tmp_path) == {}
 
 

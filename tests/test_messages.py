@@ -72,6 +72,7 @@ def test_an_id_may_hold_spaces_and_integers_become_text():
 def test_lone_surrogates_and_nul_become_replacement_characters():
     assert message(text="a\ud83d\x00b", author="A\udc00").text == "a\ufffd\ufffdb"
     assert message(author="A\udc00").author == "A\ufffd"
+    assert message(stage="\ud800").stage == "\ufffd"
 
 
 def test_unknown_stays_none():

@@ -175,7 +175,9 @@ class Message:
             object.__setattr__(self, name, _read_number(getattr(self, name), self.id, name))
         if isinstance(self.stage, int | float):
             object.__setattr__(self, "stage", _read_number(self.stage, self.id, "stage"))
-        elif self.stage is not None and not isinstance(self.stage, str):
+        elif isinstance(self.stage, str):
+            object.__setattr__(self, "stage", clean_text(self.stage))
+        elif self.stage is not None:
             raise MessageError(
                 f"Message {self.id!r}: stage must be a number or a name, got {self.stage!r}."
             )

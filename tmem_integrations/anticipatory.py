@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta, tzinfo
-from os import PathLike
 from typing import Any, Self
 from uuid import NAMESPACE_URL, uuid5
 
@@ -18,18 +17,17 @@ from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.anticipation.recipes import RecallConfig
 from tmem_integrations.anticipation.recollection import Recollection
 from tmem_integrations.bridges.documents import Piece
-from tmem_integrations.bridges.dual import OF_THIS_PROCESS, DualRetriever, rebuild
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import check_keywords, narrow
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
-from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
+from tmem_integrations.bridges.memory_retriever import MemoryRetriever
+from tmem_integrations.bridges.stores import opened_store
 from tmem_integrations.config import ModelConfig, OnFailure
 from tmem_integrations.errors import QueryError
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.protocols import IngestReport
 
 
-class AnticipatoryRetriever(DualRetriever):
+class AnticipatoryRetriever(MemoryRetriever):
     """Answers with scenes, facts and personas that were filed under what they may matter to (AM).
 
     `invoke` and `ainvoke` are LangChain's, `retrieve` and `aretrieve` LlamaIndex's. Both give one
@@ -105,8 +103,7 @@ class AnticipatoryRetriever(DualRetriever):
             on_failure=on_model_failure,
         )
         embedder = as_embedder(embeddings)
-        opened = open_store(store, embedder)
-        with closed_on_error(None if opened is store else opened):
+        with opened_store(store, embedder) as opened:
             memory = AnticipatoryMemory.from_messages(
                 messages,
                 store=opened,
@@ -120,44 +117,6 @@ class AnticipatoryRetriever(DualRetriever):
                 on_step=on_step,
             )
         return cls(memory=memory, per_scene=per_scene)
-
-    @classmethod
-    def open(
-        cls,
-        folder: str | PathLike[str],
-        *,
-        embeddings: EmbedderLike = None,
-        read_only: bool = False,
-        **settings: Any,
-    ) -> Self:
-        """Open what was filed in an existing folder.
-
-        Args:
-            folder: What was given as `store` when it was filed.
-            embeddings: The model it was filed with.
-            read_only: Refuse to write, and leave writing to another process.
-            **settings: As for `from_messages`.
-
-        Raises:
-            StoreError: If there is no store in the folder.
-            StoreLockedError: If it is open for writing already.
-            StoreMismatchError: If it was built with another embedding model.
-        """
-        store = open_folder(folder, as_embedder(embeddings), read_only=read_only)
-        with closed_on_error(store):
-            return cls.from_messages([], store=store, embeddings=embeddings, **settings)
-
-    def add_messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
-        """Store and file messages; one whose id is there already replaces it."""
-        return self.memory.add(messages)
-
-    def delete_messages(self, ids: Collection[str]) -> int:
-        """Remove messages and what was derived from them for good; returns how many were there."""
-        return self.memory.delete(ids)
-
-    def close(self) -> None:
-        """Release the store, for all copies and views. Closing twice is fine."""
-        self.memory.close()
 
     def scoped(self, **filters: Any) -> Self:
         """A view of the same memory for a user, a time or some channels.
@@ -187,14 +146,6 @@ class AnticipatoryRetriever(DualRetriever):
         """`recall` without blocking the event loop."""
         query, config = self._question(question, filters)
         return await self.memory.aretrieve(query, config=config)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """With its memory, which is pickled by its folder: see `TemporalMemory.__reduce__`."""
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return rebuild, (
-            type(self),
-            {name: value for name, value in fields.items() if name not in OF_THIS_PROCESS},
-        )
 
     def _question(
         self, question: str, filters: Mapping[str, Any]

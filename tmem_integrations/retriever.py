@@ -6,9 +6,8 @@ into that framework's documents.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, tzinfo
-from os import PathLike
 from typing import Any, Self, Unpack
 
 from langchain_core.documents import Document
@@ -22,7 +21,6 @@ from tmem_integrations.bridges.documents import (
     messages_from_documents,
     pieces_of_forest,
 )
-from tmem_integrations.bridges.dual import OF_THIS_PROCESS, DualRetriever, rebuild
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import FILTERS, LIMITS, check_keywords, narrow
 from tmem_integrations.bridges.judging_options import (
@@ -33,22 +31,23 @@ from tmem_integrations.bridges.judging_options import (
     write_prompts,
 )
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
+from tmem_integrations.bridges.memory_retriever import MemoryRetriever
 from tmem_integrations.bridges.rerankers import RerankerLike, as_reranker
 from tmem_integrations.bridges.stage_events import tell_stage
-from tmem_integrations.bridges.stores import closed_on_error, open_folder, open_store
+from tmem_integrations.bridges.stores import opened_store
 from tmem_integrations.config import ForestConfig
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Estimate
-from tmem_integrations.protocols import Associative, IngestReport
+from tmem_integrations.protocols import Associative
 from tmem_integrations.retrieval import Retrieval
 
 Time = datetime | str | float
 Names = str | frozenset[str]
 
 
-class TemporalForestRetriever(DualRetriever):
+class TemporalForestRetriever(MemoryRetriever):
     """Answers a question with a small forest of original messages (TEF).
 
     `invoke` and `ainvoke` are LangChain's, `retrieve` and `aretrieve` LlamaIndex's; both give one
@@ -159,8 +158,7 @@ class TemporalForestRetriever(DualRetriever):
                     "An associative memory brings its store and embedder; leave out store and embeddings."
                 )
             store, embedder = associative.store, associative.embedder
-        opened = open_store(store, embedder)
-        with closed_on_error(None if opened is store else opened):
+        with opened_store(store, embedder) as opened:
             memory = TemporalMemory.from_messages(
                 messages,
                 store=opened,
@@ -200,44 +198,6 @@ class TemporalForestRetriever(DualRetriever):
         """
         messages = messages_from_documents(documents, metadata_map=metadata_map, timezone=timezone)
         return cls.from_messages(messages, timezone=timezone, **settings)
-
-    @classmethod
-    def open(
-        cls,
-        folder: str | PathLike[str],
-        *,
-        embeddings: EmbedderLike = None,
-        read_only: bool = False,
-        **settings: Any,
-    ) -> Self:
-        """Open the store in an existing folder.
-
-        Args:
-            folder: What was given as `store` when it was built.
-            embeddings: The model it was built with.
-            read_only: Refuse to write, and leave writing to another process.
-            **settings: As for `from_messages`.
-
-        Raises:
-            StoreError: If there is no store in the folder.
-            StoreLockedError: If it is open for writing already.
-            StoreMismatchError: If it was built with another embedding model.
-        """
-        store = open_folder(folder, as_embedder(embeddings), read_only=read_only)
-        with closed_on_error(store):
-            return cls.from_messages([], store=store, embeddings=embeddings, **settings)
-
-    def add_messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
-        """Add messages; one whose id is there already replaces it."""
-        return self.memory.add(messages)
-
-    def delete_messages(self, ids: Collection[str | int]) -> int:
-        """Remove messages for good; returns how many were there."""
-        return self.memory.delete(ids)
-
-    def close(self) -> None:
-        """Release the store, for all copies and views. Closing twice is fine."""
-        self.memory.close()
 
     def scoped(self, **filters: Any) -> Self:
         """A view of the same memory for a user, a time or some channels, for either framework.
@@ -310,9 +270,6 @@ class TemporalForestRetriever(DualRetriever):
         own = [getattr(self, name) for name in LIMITS]
         return [one if one is not None else other for one, other in zip(given, own, strict=True)]
 
-    def _arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in type(self).model_fields}
-
     def _find(self, question: str, **filters: Any) -> list[Piece]:
         return self._pieces(self.retrieve_forest(question, **filters), filters)
 
@@ -336,8 +293,3 @@ class TemporalForestRetriever(DualRetriever):
             counter=self.memory.counter,
             max_tokens=settings.compression.max_tokens,
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """With its memory, which is pickled by its folder: see `TemporalMemory.__reduce__`."""
-        kept = {k: v for k, v in self._arguments().items() if k not in OF_THIS_PROCESS}
-        return rebuild, (type(self), kept)

@@ -200,11 +200,11 @@ class AnticipatoryMemory:
         found = self.store.get(present)
         self.file([found[one] for one in present if one in found])
 
-    def delete(self, ids: Collection[str]) -> int:
+    def delete(self, ids: Collection[str | int]) -> int:
         """Remove messages and all that was derived from them; returns how many were there."""
         n_deleted = self.history.delete(ids)
         if self.history.associative is not self:
-            self.forget(ids)
+            self.forget([str(one) for one in ids])
         return n_deleted
 
     def forget(self, ids: Collection[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, overload
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -24,12 +24,6 @@ from tmem_integrations.bridges.documents import Piece, to_document, to_node
 
 # Fields that are not pickled.
 OF_THIS_PROCESS = ("callback_manager", "object_map")
-R = TypeVar("R", bound="DualRetriever")
-
-
-def rebuild(kind: type[R], fields: dict[str, Any]) -> R:
-    """A pickled retriever, of its fields."""
-    return kind(**fields)
 
 
 class DualRetriever(LangChainRetriever, LlamaIndexRetriever):

@@ -31,14 +31,24 @@ def open_folder(
 
 
 @contextmanager
-def closed_on_error(store: MessageStore | None) -> Iterator[None]:
+def closed_on_error(store: MessageStore) -> Iterator[None]:
     """Close a store that was opened for something that failed, or its folder would stay locked."""
     try:
         yield
     except BaseException:
-        if store is not None:
-            store.close()
+        store.close()
         raise
+
+
+@contextmanager
+def opened_store(store: Any, embedder: Embedder | None) -> Iterator[MessageStore | None]:
+    """`open_store`, closed again if what it was opened for fails; one of the caller stays open."""
+    opened = open_store(store, embedder)
+    if opened is None or opened is store:
+        yield opened
+        return
+    with closed_on_error(opened):
+        yield opened
 
 
 def open_store(store: Any, embedder: Embedder | None) -> MessageStore | None:

@@ -14,7 +14,7 @@ from tmem_integrations.messages import Query, Scope
 from tmem_integrations.models.verdicts import VerdictCache
 from tmem_integrations.prompts.gate import GateVerdict
 from tmem_integrations.protocols import Ranking, Reply
-from tmem_integrations.requests import Load, ask, embed, recall, remember, rerank
+from tmem_integrations.requests import Ask, Embed, Load, Recall, Remember, Rerank
 
 SCHEMA = {"title": "x"}
 VERDICTS = (GateVerdict("c1", "KEY"),)
@@ -70,7 +70,7 @@ async def test_the_model_gets_prompts_time_out_and_schema():
     model = Model()
 
     def flow():
-        return (yield from ask(["a", "b"], timeout=3.0, schema=SCHEMA))
+        return (yield from Ask(["a", "b"], timeout=3.0, schema=SCHEMA))
 
     assert await both(flow, seats(llm=model)) == ((Reply("A"), Reply("B")),) * 2
     assert model.calls == [("sync", ("a", "b"), 3.0, SCHEMA), ("async", ("a", "b"), 3.0, SCHEMA)]
@@ -78,7 +78,7 @@ async def test_the_model_gets_prompts_time_out_and_schema():
 
 async def test_without_a_model_each_prompt_fails_for_good_and_nothing_is_waited_for():
     def flow():
-        return (yield from ask(["a", "b"], wait=1e6))
+        return (yield from Ask(["a", "b"], wait=1e6))
 
     for replies in await both(flow, seats()):
         assert [reply.failure for reply in replies] == ["permanent"] * 2
@@ -94,7 +94,7 @@ async def test_a_wait_comes_before_the_call(monkeypatch):
     monkeypatch.setattr("asyncio.sleep", sleep)
 
     def flow():
-        return (yield from ask(["a"], wait=7.0))
+        return (yield from Ask(["a"], wait=7.0))
 
     await both(flow, seats(llm=model))
     assert waited == [(7.0, 0), (7.0, 1)]
@@ -105,7 +105,7 @@ async def test_async_the_flow_runs_beside_the_event_loop():
 
     def flow():
         threads.append(threading.current_thread())
-        yield from ask(["a"])
+        yield from Ask(["a"])
         threads.append(threading.current_thread())
 
     await adrive(flow(), seats(llm=Model()))
@@ -122,7 +122,7 @@ async def test_two_flows_wait_for_their_models_side_by_side():
             return (Reply("met"),)
 
     def flow():
-        return (yield from ask(["a"]))
+        return (yield from Ask(["a"]))
 
     own = seats(llm=Meeting())
     assert await asyncio.gather(adrive(flow(), own), adrive(flow(), own)) == [(Reply("met"),)] * 2
@@ -130,7 +130,7 @@ async def test_two_flows_wait_for_their_models_side_by_side():
 
 async def test_an_error_of_the_flow_comes_out_as_it_is():
     def flow():
-        yield from ask(["a"])
+        yield from Ask(["a"])
         raise KeyError("x")
 
     with pytest.raises(KeyError):
@@ -146,7 +146,7 @@ async def test_the_reranker_orders_messages_and_without_one_there_is_none():
     own = SimpleNamespace(rerank=lambda question, messages: Ranking((0, 1)), arerank=arerank)
 
     def flow():
-        return (yield from rerank("x", [message(1), message(2)]))
+        return (yield from Rerank("x", [message(1), message(2)]))
 
     assert await both(flow, seats(reranker=own)) == (Ranking((0, 1)), Ranking((1, 0)))
     assert await both(flow, seats()) == (None, None)
@@ -154,15 +154,15 @@ async def test_the_reranker_orders_messages_and_without_one_there_is_none():
 
 async def test_without_an_embedder_there_are_no_vectors():
     def flow():
-        return (yield from embed(["x"]))
+        return (yield from Embed(["x"]))
 
     assert await both(flow, seats()) == (None, None)
 
 
 def remembering(store, cache, shown):
     def flow():
-        yield from remember("k", VERDICTS, shown)
-        return (yield from recall(["k", "other"], GateVerdict))
+        yield from Remember("k", VERDICTS, shown)
+        return (yield from Recall(["k", "other"], GateVerdict))
 
     return drive(flow(), seats(store, verdicts=cache))
 

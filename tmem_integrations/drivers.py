@@ -128,7 +128,7 @@ def _advance(flow: Flow[T], answer: Any, seats: Seats) -> _Done[T] | _OfModel:
         answer = read(request, seats)
 
 
-def read(request: Request, seats: Seats) -> Any:
+def read(request: Request[Any], seats: Seats) -> Any:
     """Answer a request from the view.
 
     Raises:

@@ -17,7 +17,7 @@ from typing import Literal
 from tmem_integrations.config import ForestConfig
 from tmem_integrations.dates import Period, find_period
 from tmem_integrations.messages import Query
-from tmem_integrations.requests import Flow, count
+from tmem_integrations.requests import Count, Flow
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.listing import Listing
 from tmem_integrations.text import content_words
@@ -116,7 +116,7 @@ def explain_period(flow: Flow[Retrieval], period: Period, bound: Bound) -> Flow[
             "time and channels, stand for them."
         )
     if not len(answer.forest):
-        n_messages = yield from count()
+        n_messages = yield from Count()
         explanation = f"Nothing in the period {named}: {_why_nothing(n_messages, bound)}."
     return replace(answer, trace=replace(answer.trace, explanation=explanation))
 

@@ -18,20 +18,20 @@ from tmem_integrations.judges.panel import RULES, Gate, Linker, Panel
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.protocols import Matches, Partition, Scores, TokenCounter, partition_of
 from tmem_integrations.requests import (
+    Associate,
+    Count,
+    Embed,
     Flow,
-    associate,
-    count,
-    embed,
-    frequencies,
-    gather,
-    load,
-    load_vectors,
-    pace,
-    rows_within,
-    search,
-    term_scores,
-    times,
-    traffic,
+    Frequencies,
+    Gather,
+    Load,
+    LoadVectors,
+    Pace,
+    Search,
+    TermScores,
+    Times,
+    Traffic,
+    Within,
 )
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.anchors import (
@@ -99,7 +99,7 @@ def answer_question(
     if listing is not None:
         query = replace(query, text=listing.without_phrase(query.text))
     matches = yield from _matches(query)
-    at = yield from times(matches.rows)
+    at = yield from Times(matches.rows)
     with log.stage("anchors", taken=len(matches.rows)) as record:
         anchors = select_anchors(matches, at, config.anchors)
         record.kept = n_by_words = len(anchors)
@@ -111,9 +111,9 @@ def answer_question(
         associations = yield from _associations(query, anchors, config, log)
         anchors = _joined(anchors, associations)
     if not len(anchors):
-        n_messages = yield from count()
+        n_messages = yield from Count()
         return _empty(whole, _why_empty(whole, n_messages, unknown_channels), zone or UTC, log)
-    found = yield from load(anchors.rows)
+    found = yield from Load(anchors.rows)
     candidates = yield from _candidates(query, anchors, found, config, log)
     evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
     forest = yield from _forest(query, evidence, candidates.messages, panel.linker, log)
@@ -133,10 +133,10 @@ def answer_question(
 def _matches(query: Query) -> Flow[Matches]:
     """Messages with a word of the question; the asker's name adds to a score but finds nothing alone."""
     text, question = search_text(query), without_function_words(query.text)
-    matches = yield from search(text)
+    matches = yield from Search(text)
     if text == question:
         return matches
-    asked = yield from search(question)
+    asked = yield from Search(question)
     kept = np.isin(matches.rows, asked.rows)
     return Matches(matches.rows[kept], matches.scores[kept])
 
@@ -146,15 +146,15 @@ def _associations(
 ) -> Flow[Associations]:
     """What an associative memory reaches, as far as words leave the question open."""
     with log.stage("associations", taken=len(anchors)) as record:
-        scores = yield from term_scores(search_text(query), anchors.rows)
+        scores = yield from TermScores(search_text(query), anchors.rows)
         share = yield from _unexplained(query, scores)
         most = count_places(share, config.evidence.max_messages, config.associations)
         record.notes.update(unexplained=round(share, 3), places=most)
         if most == 0 or not query.text.strip():
             return Associations()
-        question = yield from embed([query.text])
+        question = yield from Embed([query.text])
         vector = None if question is None else question[0]
-        rows, via = yield from associate(query.text, vector, most)
+        rows, via = yield from Associate(query.text, vector, most)
         record.kept = len(rows)
         record.notes.update(Counter(via.values()))
     return Associations(rows, via)
@@ -164,10 +164,10 @@ def _listed(
     listing: Listing, n_anchors: int, config: ForestConfig, log: Recorder
 ) -> Flow[Associations]:
     """What stands for a stretch of time; words that do hit take half the places at most."""
-    rows = yield from rows_within(listing.start, listing.end)
+    rows = yield from Within(listing.start, listing.end)
     with log.stage("listing", taken=len(rows)) as record:
         read = thin_out(rows)
-        messages = yield from load(read)
+        messages = yield from Load(read)
         most = min(config.anchors.top_k, config.evidence.max_messages)
         chosen = choose_spread(messages, most - min(n_anchors, most // 2))
         record.kept = len(chosen)
@@ -188,9 +188,9 @@ def _unexplained(query: Query, scores: Scores) -> Flow[float]:
     Args:
         scores: (t, n) of the terms of the search text.
     """
-    asked = yield from frequencies(without_function_words(query.text))
-    searched = yield from frequencies(search_text(query))
-    n_messages = yield from count()
+    asked = yield from Frequencies(without_function_words(query.text))
+    searched = yield from Frequencies(search_text(query))
+    n_messages = yield from Count()
     is_asked = [term in asked for term in searched]
     df = np.array(list(searched.values()), dtype=np.float64)[is_asked]
     idf = np.maximum(np.log((n_messages - df + 0.5) / (df + 0.5)), 0)
@@ -208,10 +208,10 @@ def _candidates(
     alive = np.array([message is not None for message in found], dtype=np.bool_)
     rows = anchors.rows[alive]
     partitions = [partition_of(m) for m in found if m is not None]
-    at = yield from times(rows)
+    at = yield from Times(rows)
     settings = config.episodes
     if config.scale == "auto":
-        settings = pace_episodes(settings, (yield from pace()))
+        settings = pace_episodes(settings, (yield from Pace()))
     with log.stage("episodes", taken=len(rows)) as record:
         episodes = find_episodes(rows, at, partitions, settings)
         record.kept = len(episodes.kept)
@@ -223,14 +223,14 @@ def _candidates(
     log.timeline = yield from _timeline(partitions, episodes)
     reach = config.relevance.reach
     owners, parts = windows_of(episodes, dict(zip(rows.tolist(), partitions, strict=True)), reach)
-    read = yield from gather(parts)
+    read = yield from Gather(parts)
     runs = join_runs(owners, read, rows, reach)
     around = np.concatenate(runs or (rows[:0],))
-    messages = yield from load(around)
+    messages = yield from Load(around)
     alive = np.array([message is not None for message in messages], dtype=np.bool_)
-    scores = yield from term_scores(search_text(query), around[alive])
-    asked = yield from frequencies(without_function_words(query.text))
-    searched = yield from frequencies(search_text(query))
+    scores = yield from TermScores(search_text(query), around[alive])
+    asked = yield from Frequencies(without_function_words(query.text))
+    searched = yield from Frequencies(search_text(query))
     return Candidates(
         messages=tuple(m for m in messages if m is not None),
         rows=around[alive],
@@ -243,7 +243,7 @@ def _candidates(
 
 def _timeline(partitions: Sequence[Partition], episodes: Episodes) -> Flow[Timeline]:
     shown = [partition for partition, _ in Counter(partitions).most_common()]
-    at = yield from traffic(shown)
+    at = yield from Traffic(shown)
     return count_traffic(shown, at, episodes)
 
 
@@ -276,10 +276,10 @@ def _similarity(
     share = yield from _unexplained(query, candidates.term_scores)
     if config.similarity == 0 or share < _WORDS_SUFFICE or not len(candidates):
         return None
-    vectors = yield from load_vectors(candidates.rows)
+    vectors = yield from LoadVectors(candidates.rows)
     if vectors is None:
         return None
-    question = yield from embed([query.text])
+    question = yield from Embed([query.text])
     if question is None:
         return None
     return rate_similarity(vectors, question[0], candidates.term_scores, share, config)
@@ -308,9 +308,9 @@ def _compressed(
     whole = show_whole(forest, counter=counter, config=config.compression, zone=zone)
     if whole is not None:
         return whole
-    df = yield from frequencies(search_text(query))
-    df_forest = yield from frequencies(" ".join(node.message.text for node in forest))
-    n_messages = yield from count()
+    df = yield from Frequencies(search_text(query))
+    df_forest = yield from Frequencies(" ".join(node.message.text for node in forest))
+    n_messages = yield from Count()
     return compress_forest(
         forest,
         query.text,

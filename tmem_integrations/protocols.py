@@ -1,8 +1,6 @@
-"""What the pipeline needs from outside, as protocols and as requests.
+"""What a store, an embedder, a model must do: the seats that can be filled from outside.
 
-The pipeline performs no I/O: it yields a request and is sent the answer. A store answers `Search`,
-`Window`, `Neighbours`, `Load` and `LoadVectors` for one scope; an embedder answers `Embed`; a
-language model answers `Ask`. Rows are handles of messages, valid for one `HistoryView`.
+Rows are handles of messages, valid for one `HistoryView`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the pipeline asks of the outside, one frozen record per kind of request.
 
-A stage that needs something yields a request and is sent the answer, so the algorithm is written
+A flow that needs something yields a request and is sent the answer, so the algorithm is written
 once, runs under a sync and an async driver, and is tested by sending answers by hand.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tmem_integrations.messages import Message
 from tmem_integrations.prompts.gate import GateVerdict
@@ -24,28 +24,42 @@ from tmem_integrations.protocols import (
 )
 
 T = TypeVar("T")
+Answer = TypeVar("Answer")
 Verdict = TypeVar("Verdict", GateVerdict, RelationVerdict)
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many messages the scope admits; answered with an int."""
+class Request(Generic[Answer]):
+    """What a flow needs from outside, with the type of the answer: `n = yield from Count()`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Flow[Answer]:
+        answer: Answer = yield self
+        return answer
+
+
+Flow = Generator[Request[Any], Any, T]
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Median seconds between consecutive messages of a partition; answered with a float or None."""
+class Count(Request[int]):
+    """How many messages the scope admits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """Lexical scores of all messages that share a term with `text`; answered with `Matches`."""
+class Pace(Request[float | None]):
+    """Median seconds between consecutive messages of a partition; None when there are no two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Request[Matches]):
+    """Lexical scores of all messages that share a term with `text`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class TermScores:
+class TermScores(Request[Scores]):
     """What each distinct term of `text` adds to the score of rows; answered with (t, n)."""
 
     text: str
@@ -53,8 +67,8 @@ class TermScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Frequencies:
-    """Document frequency of each term of `text`; answered with a dict."""
+class Frequencies(Request[dict[str, int]]):
+    """Document frequency of each term of `text`."""
 
     text: str
 
@@ -78,14 +92,14 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
-    """Several windows and neighbourhoods at once; answered with one array of rows for each."""
+class Gather(Request[tuple[Rows, ...]]):
+    """Several windows and neighbourhoods at once; answered with an array for each."""
 
-    parts: tuple[Window | Neighbours, ...]
+    parts: Sequence[Window | Neighbours]
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class Within(Request[Rows]):
     """Rows of all partitions with start <= sent_at < end, POSIX seconds; answered in order of time."""
 
     start: float
@@ -93,14 +107,14 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Request[tuple[Scores, ...]]):
     """When was written in partitions; answered with (n,) POSIX seconds for each."""
 
-    partitions: tuple[Partition, ...]
+    partitions: Sequence[Partition]
 
 
 @dataclass(frozen=True, slots=True)
-class Associate:
+class Associate(Request[tuple[Rows, dict[str, str]]]):
     """Messages that share no word with the question; answered with rows, best first, and via what.
 
     Attributes:
@@ -115,35 +129,35 @@ class Associate:
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class Times(Request[Scores]):
     """sent_at of rows; answered with (n,) POSIX seconds."""
 
     rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(Request[tuple[Message | None, ...]]):
     """The messages of rows; answered with a tuple that has None for what was deleted meanwhile."""
 
     rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
-class LoadVectors:
+class LoadVectors(Request[Vectors | None]):
     """Unit vectors of rows; answered with (n, d), or None when the store keeps none."""
 
     rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Embed:
+class Embed(Request[Vectors | None]):
     """Unit vectors of texts; answered with (n, d), or None when there is no embedder."""
 
-    texts: tuple[str, ...]
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Request[tuple[Reply, ...]]):
     """Prompts for the language model; answered with one `Reply` for each.
 
     Attributes:
@@ -153,30 +167,30 @@ class Ask:
         schema: JSON schema of the answers.
     """
 
-    prompts: tuple[str, ...]
+    prompts: Sequence[str]
     wait: float = 0.0
     timeout: float | None = None
     schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rerank:
+class Rerank(Request[Ranking | None]):
     """Messages for the reranker; answered with a `Ranking`, or None when there is no reranker."""
 
     question: str
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Request[tuple[tuple[Verdict, ...] | None, ...]]):
     """Verdicts known from earlier calls; answered with a tuple of verdicts, or None, for each key."""
 
-    keys: tuple[str, ...]
-    kind: type[GateVerdict] | type[RelationVerdict]
+    keys: Sequence[str]
+    kind: type[Verdict]
 
 
 @dataclass(frozen=True, slots=True)
-class Remember:
+class Remember(Request[None]):
     """Verdicts to be known the next time.
 
     Attributes:
@@ -186,140 +200,5 @@ class Remember:
     """
 
     key: str
-    verdicts: tuple[GateVerdict | RelationVerdict, ...]
-    shown: tuple[Message, ...]
-
-
-Request = (
-    Count
-    | Pace
-    | Search
-    | TermScores
-    | Frequencies
-    | Gather
-    | Within
-    | Traffic
-    | Associate
-    | Times
-    | Load
-    | LoadVectors
-    | Embed
-    | Ask
-    | Rerank
-    | Recall
-    | Remember
-)
-Flow = Generator[Request, Any, T]
-
-
-def count() -> Flow[int]:
-    """Yield `Count`."""
-    answer: int = yield Count()
-    return answer
-
-
-def pace() -> Flow[float | None]:
-    """Yield `Pace`."""
-    answer: float | None = yield Pace()
-    return answer
-
-
-def search(text: str) -> Flow[Matches]:
-    """Yield `Search`."""
-    answer: Matches = yield Search(text)
-    return answer
-
-
-def term_scores(text: str, rows: Rows) -> Flow[Scores]:
-    """Yield `TermScores`."""
-    answer: Scores = yield TermScores(text, rows)
-    return answer
-
-
-def frequencies(text: str) -> Flow[dict[str, int]]:
-    """Yield `Frequencies`."""
-    answer: dict[str, int] = yield Frequencies(text)
-    return answer
-
-
-def gather(parts: Sequence[Window | Neighbours]) -> Flow[tuple[Rows, ...]]:
-    """Yield `Gather`."""
-    answer: tuple[Rows, ...] = yield Gather(tuple(parts))
-    return answer
-
-
-def rows_within(start: float, end: float) -> Flow[Rows]:
-    """Yield `Within`."""
-    answer: Rows = yield Within(start, end)
-    return answer
-
-
-def traffic(partitions: Sequence[Partition]) -> Flow[tuple[Scores, ...]]:
-    """Yield `Traffic`."""
-    answer: tuple[Scores, ...] = yield Traffic(tuple(partitions))
-    return answer
-
-
-def associate(
-    question: str, vector: Vectors | None, most: int
-) -> Flow[tuple[Rows, dict[str, str]]]:
-    """Yield `Associate`."""
-    answer: tuple[Rows, dict[str, str]] = yield Associate(question, vector, most)
-    return answer
-
-
-def times(rows: Rows) -> Flow[Scores]:
-    """Yield `Times`."""
-    answer: Scores = yield Times(rows)
-    return answer
-
-
-def load(rows: Rows) -> Flow[tuple[Message | None, ...]]:
-    """Yield `Load`."""
-    answer: tuple[Message | None, ...] = yield Load(rows)
-    return answer
-
-
-def load_vectors(rows: Rows) -> Flow[Vectors | None]:
-    """Yield `LoadVectors`."""
-    answer: Vectors | None = yield LoadVectors(rows)
-    return answer
-
-
-def embed(texts: Sequence[str]) -> Flow[Vectors | None]:
-    """Yield `Embed`."""
-    answer: Vectors | None = yield Embed(tuple(texts))
-    return answer
-
-
-def ask(
-    prompts: Sequence[str],
-    *,
-    wait: float = 0.0,
-    timeout: float | None = None,
-    schema: Mapping[str, Any] | None = None,
-) -> Flow[tuple[Reply, ...]]:
-    """Yield `Ask`."""
-    answer: tuple[Reply, ...] = yield Ask(tuple(prompts), wait, timeout, schema)
-    return answer
-
-
-def rerank(question: str, messages: Sequence[Message]) -> Flow[Ranking | None]:
-    """Yield `Rerank`."""
-    answer: Ranking | None = yield Rerank(question, tuple(messages))
-    return answer
-
-
-def recall(
-    keys: Sequence[str], kind: type[Verdict]
-) -> Flow[tuple[tuple[Verdict, ...] | None, ...]]:
-    """Yield `Recall`."""
-    answer: tuple[tuple[Verdict, ...] | None, ...] = yield Recall(tuple(keys), kind)
-    return answer
-
-
-def remember(
-    key: str, verdicts: Sequence[GateVerdict | RelationVerdict], shown: Sequence[Message]
-) -> Flow[None]:
-    """Yield `Remember`."""
-    yield Remember(key, tuple(verdicts), tuple(shown))
+    verdicts: Sequence[GateVerdict | RelationVerdict]
+    shown: Sequence[Message]

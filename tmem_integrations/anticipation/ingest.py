@@ -28,7 +28,7 @@ from tmem_integrations.anticipation.writer import (
     Writer,
 )
 from tmem_integrations.messages import Message
-from tmem_integrations.requests import Flow, embed
+from tmem_integrations.requests import Embed, Flow
 
 T = TypeVar("T")
 Load = Callable[[Sequence[str]], Mapping[str, Message]]
@@ -115,7 +115,7 @@ def _cut(messages: Sequence[Message], desk: Desk) -> Flow[None]:
     for open_, own in streams:
         before = desk.transcript(open_).messages if open_ is not None else ()
         every = (*before, *own)
-        vectors = yield from embed([m.text for m in every])
+        vectors = yield from Embed([m.text for m in every])
         if vectors is None:
             vectors = np.zeros((len(every), 1), np.float32)
         prepared.append(Stream(every, vectors, len(before)))
@@ -194,7 +194,7 @@ def _nearest_topics(scenes: Sequence[Scene], topics: Sequence[Topic]) -> Flow[li
     """The labels most like one of the scenes, where there are too many to show."""
     if len(topics) <= _LABELS_SHOWN:
         return list(topics)
-    vectors = yield from embed([t.summary() for t in topics] + [s.text for s in scenes])
+    vectors = yield from Embed([t.summary() for t in topics] + [s.text for s in scenes])
     if vectors is None:
         return list(topics[-_LABELS_SHOWN:])
     likeness = (vectors[: len(topics)] @ vectors[len(topics) :].T).max(axis=1)

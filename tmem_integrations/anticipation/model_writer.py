@@ -45,7 +45,7 @@ from tmem_integrations.prompts.transcript import PromptMessage, as_data, write_t
 from tmem_integrations.prompts.triggers import ITEM_TRIGGERS, SCENE_TRIGGERS
 from tmem_integrations.prompts.writing import WritingPrompt
 from tmem_integrations.protocols import Reply, TokenCounter
-from tmem_integrations.requests import Flow, ask
+from tmem_integrations.requests import Ask, Flow
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -286,7 +286,7 @@ class ModelWriter:
             except StopIteration as stop:
                 judged = stop.value
                 break
-            replies = yield from ask(
+            replies = yield from Ask(
                 one.prompts, wait=one.wait, timeout=one.timeout, schema=prompt.schema
             )
         answers: list[V | None] = []

@@ -22,7 +22,7 @@ from tmem_integrations.anticipation.writer import (
 )
 from tmem_integrations.models.embeddings import unit_rows
 from tmem_integrations.protocols import Vectors
-from tmem_integrations.requests import Flow, embed
+from tmem_integrations.requests import Embed, Flow
 
 _MAX_SUMMARY = 240
 _N_CENTRAL = 3
@@ -70,7 +70,7 @@ class RuleWriter:
     def describe(self, scenes: Sequence[Transcript]) -> Flow[tuple[Description | None, ...]]:
         """Title: what is said most often; summary: the most central statement; narrative: the next."""
         spoken = [_spoken(scene) for scene in scenes]
-        vectors = yield from embed([text for own in spoken for _, text in own])
+        vectors = yield from Embed([text for own in spoken for _, text in own])
         borders = np.cumsum([0, *map(len, spoken)])
         return tuple(
             _description(scene, own, None if vectors is None else vectors[start:end])
@@ -84,7 +84,7 @@ class RuleWriter:
     ) -> Flow[tuple[Filing | None, ...]]:
         """The nearest labels; a scene that is near none opens one, which the next may join."""
         labels = list(topics)
-        vectors = yield from embed([t.summary() for t in labels] + [s.text for s in scenes])
+        vectors = yield from Embed([t.summary() for t in labels] + [s.text for s in scenes])
         if vectors is None:
             vectors = np.zeros((len(labels) + len(scenes), 1), np.float32)
         common = vectors.mean(axis=0)

@@ -14,7 +14,7 @@ from tmem_integrations.models.judging import Judged, RetryPolicy, Round, judge_b
 from tmem_integrations.models.replies import Reading
 from tmem_integrations.models.verdicts import verdict_key
 from tmem_integrations.protocols import Reply, TokenCounter
-from tmem_integrations.requests import Flow, Verdict, ask, recall, remember
+from tmem_integrations.requests import Ask, Flow, Recall, Remember, Verdict
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ def judge(
         )
         for batch in batches
     ]  # fmt: skip
-    known = yield from recall(keys, kind)
+    known = yield from Recall(keys, kind)
     answers = [
         Answers(batch.items, verdicts)
         for batch, verdicts in zip(batches, known, strict=True)
@@ -137,7 +137,7 @@ def judge(
         answers.append(_answer(part))
         whole = len(part.items) == len(batch.items)
         if whole and part.reading is not None and not part.reading.missing:
-            yield from remember(keys[open_[part.batch]], part.reading.entries, batch.shown)
+            yield from Remember(keys[open_[part.batch]], part.reading.entries, batch.shown)
     return tuple(answers)
 
 
@@ -156,4 +156,4 @@ def _rounds(judging: Generator[Round, Sequence[Reply], T], schema: Mapping[str, 
         except StopIteration as stop:
             result: T = stop.value
             return result
-        replies = yield from ask(one.prompts, wait=one.wait, timeout=one.timeout, schema=schema)
+        replies = yield from Ask(one.prompts, wait=one.wait, timeout=one.timeout, schema=schema)

@@ -13,7 +13,7 @@ from tmem_integrations.errors import ModelError
 from tmem_integrations.judges.panel import LABEL_RANK, Gate, Judgement
 from tmem_integrations.messages import Query
 from tmem_integrations.protocols import Ranking, Scores
-from tmem_integrations.requests import Flow, rerank
+from tmem_integrations.requests import Flow, Rerank
 from tmem_integrations.stages.candidates import Candidates
 from tmem_integrations.stages.evidence import Evidence
 
@@ -41,7 +41,7 @@ class RerankedGate:
         evidence = judged.verdict
         if not evidence:
             return judged
-        ranking = yield from rerank(query.text, [own.message for own in evidence])
+        ranking = yield from Rerank(query.text, [own.message for own in evidence])
         if ranking is None:
             ranking = Ranking(error="there is none")
         if ranking.error is not None and not self.may_fail:

@@ -420,9 +420,36 @@ def test_what_is_forgotten_is_gone_and_the_rest_is_whole(tmem: Tmem, own_team: P
     assert b"board will ship" not in (own_team / "chroma.sqlite3").read_bytes()
 
 
+def test_one_message_is_told_as_one(tmem: Tmem, tmp_path: Path) -> None:
+    chat = write_jsonl(tmp_path / "chat.jsonl", record("m1"), record("m2", author="Ann"))
+    read = tmem("import", chat, "--into", tmp_path / "team").out
+    assert ("(jsonl): 2 messages\n" in read, read.endswith("; 2 messages in all\n")) == (True, True)
+    gone = ("forget", "--in", tmp_path / "team", "--author", "Ann")
+    assert tmem(*gone).out.startswith("Would forget 1 of 2 messages:\n")
+    assert tmem(*gone, "--yes").out == "Forgot 1 message; 1 is left.\n"
+    assert tmem("check", "--in", tmp_path / "team").err == "1 message, no problems\n"
+
+
+def test_forget_shows_days_in_the_zone_in_which_it_counts_them(tmem: Tmem, tmp_path: Path) -> None:
+    late = record("m1", timestamp="2026-03-02T23:30:00Z")
+    assert (
+        tmem("import", write_jsonl(tmp_path / "c.jsonl", late), "--into", tmp_path / "team").code
+        == 0
+    )
+    asked = ("forget", "--in", tmp_path / "team", "--before", "2026-03-03")
+    assert "  m1  2026-03-02  unknown" in tmem(*asked).out
+    assert tmem(*asked, "--timezone", "Europe/Berlin").code == 1
+    both = ("--id", "m1", "--timezone", "Europe/Berlin")
+    assert "  m1  2026-03-03  unknown" in tmem("forget", "--in", tmp_path / "team", *both).out
+    assert "Zone in which --before begins" in tmem("forget", "--help").out
+
+
 def test_forgetting_what_is_not_there_has_code_1(tmem: Tmem, team: Path) -> None:
     result = tmem("forget", "--in", team, "--author", "Cy", "--yes")
-    assert (result.code, "No message meets the conditions; all 4 stay" in result.err) == (1, True)
+    assert (result.code, "No message meets the conditions; 4 messages stay" in result.err) == (
+        1,
+        True,
+    )
 
 
 # the terminal
@@ -488,7 +515,7 @@ def test_what_is_gone_at_the_source_stays_without_mirror(
         record("m4", "lunch?", author="Bo", channel="general", timestamp="2026-03-09T09:00:00Z"),
     )
     result = tmem("import", fewer, "--into", own_team)
-    assert "1 messages are gone at the source; --mirror removes them" in result.err
+    assert "1 message is gone at the source; --mirror removes it" in result.err
     planned = tmem("import", fewer, "--into", own_team, "--mirror", "--dry-run", "--json").json
     assert planned["diff"]["gone"] == 1
     done = tmem("import", fewer, "--into", own_team, "--mirror", "--json").json

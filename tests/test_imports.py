@@ -14,7 +14,7 @@ PACKAGE = Path(tmem_integrations.__file__).parent
 # Lowest first. Whoever stands higher may import whoever stands lower; neighbours know nothing of
 # each other.
 LAYERS = (
-    {"errors", "batches"},
+    {"errors", "batches", "counting"},
     {"messages", "config", "date_forms"},
     {"protocols", "trace", "text", "dates", "hostile"},
     {"access", "prompts", "told_view"},
@@ -103,7 +103,11 @@ def test_the_memory_loads_no_framework():
     )
 
 
-@pytest.mark.parametrize("name", tmem_integrations.__all__)
+# `import *` must work where their extra is not installed.
+OF_EXTRAS = {"MilvusStore"}
+
+
+@pytest.mark.parametrize("name", [*tmem_integrations.__all__, *OF_EXTRAS])
 def test_every_public_name_can_be_imported(name):
     assert getattr(tmem_integrations, name) is not None
 
@@ -111,8 +115,21 @@ def test_every_public_name_can_be_imported(name):
 def test_every_public_name_has_a_home_and_is_listed():
     assert (
         set(tmem_integrations.__all__)
-        == tmem_integrations._HOMES.keys()
+        == tmem_integrations._HOMES.keys() - OF_EXTRAS
         <= set(dir(tmem_integrations))
+    )
+
+
+def test_a_name_of_an_extra_that_is_not_installed_is_one_sentence_with_the_pip_line():
+    code = (
+        "import sys; sys.modules['pymilvus'] = None\n"
+        "from tmem_integrations import *\n"
+        "from tmem_integrations import MilvusStore\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "tmem_integrations.errors.MissingExtraError: A store in Milvus needs pymilvus, which is not "
+        'installed: pip install "tmem-integrations[milvus]"'
     )
 
 

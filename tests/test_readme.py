@@ -16,6 +16,7 @@ from support.openai_server import OpenAIServer, answers
 
 from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.bridges.judging_options import JudgingOptions
+from tmem_integrations.bridges.language_models import as_language_model
 from tmem_integrations.cli import main
 from tmem_integrations.demo import load_history, load_questions
 
@@ -71,6 +72,19 @@ def test_the_code_runs_and_prints(code: str, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.parametrize("framework", ["LangChain", "LlamaIndex"])
+def test_the_line_that_makes_a_model_makes_one_that_leaves_retries_to_us(
+    framework: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (line,) = re.findall(rf"^- {framework}: `(.+?)`", TEXT, re.MULTILINE)
+    pytest.importorskip(line.split()[1])
+    monkeypatch.setenv("OPENAI_API_KEY", "of a test")
+    names: dict[str, Any] = {}
+    exec(compile(line, str(README), "exec"), names)
+    model: Any = as_language_model(names["llm"])
+    assert (model.name, model.retries_itself) == ("gpt-5-mini", False)
+
+
 @pytest.mark.usefixtures("folder")
 def test_the_commands_work_one_after_the_other() -> None:
     assert [(arguments, run(arguments)) for arguments in commands()] == [
@@ -108,7 +122,7 @@ def test_the_command_with_a_model_answers(capsys: pytest.CaptureFixture[str]) ->
 
 def test_every_setting_of_a_model_that_it_names_exists() -> None:
     (section,) = re.findall(r"^## With a model\n(.*?)^## ", TEXT, re.DOTALL | re.MULTILINE)
-    named = set(re.findall(r"\b(\w+)=", section)) - {"llm", "max_retries", "reranker"}
+    named = set(re.findall(r"\b(\w+)=", section)) - {"llm", "model", "max_retries", "reranker"}
     assert named <= JudgingOptions.__annotations__.keys()
 
 

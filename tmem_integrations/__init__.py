@@ -14,14 +14,18 @@ if TYPE_CHECKING:
     from tmem_integrations.messages import Message, Query
     from tmem_integrations.retrieval import Retrieval
     from tmem_integrations.retriever import TemporalForestRetriever
+    from tmem_integrations.stores.chroma import ChromaStore
+    from tmem_integrations.stores.milvus import MilvusStore as MilvusStore
 
 # Imported when first used: `import tmem_integrations` alone loads no framework and no numpy.
 _HOMES = {
     "PAPER": "config",
     "AnticipatoryMemory": "anticipation.memory",
     "AnticipatoryRetriever": "anticipatory",
+    "ChromaStore": "stores.chroma",
     "ForestConfig": "config",
     "Message": "messages",
+    "MilvusStore": "stores.milvus",
     "Query": "messages",
     "Retrieval": "retrieval",
     "TemporalForestRetriever": "retriever",
@@ -29,10 +33,12 @@ _HOMES = {
     "TmemError": "errors",
 }
 
+# Without MilvusStore, which needs an extra: `import *` works without it.
 __all__ = [
     "PAPER",
     "AnticipatoryMemory",
     "AnticipatoryRetriever",
+    "ChromaStore",
     "ForestConfig",
     "Message",
     "Query",

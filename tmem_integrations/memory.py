@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
@@ -43,6 +44,8 @@ from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.told_view import ToldView
 from tmem_integrations.trace import OnStage
 
+# User and password in the address of a server.
+_SECRETS = re.compile(r"//[^/@]*@")
 # How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.
 _CHUNK = 2_000
 
@@ -140,6 +143,24 @@ class TemporalMemory:
 
     def __len__(self) -> int:
         return len(self.store)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.describe().items())
+        return f"{type(self).__name__}({told})"
+
+    def describe(self) -> dict[str, Any]:
+        """How much there is, where, and with which models, for people; nothing of a message, no key."""
+        try:
+            n_messages: int | str = len(self.store)
+        except StoreError:
+            n_messages = "unknown"  # It is closed, or its server is away.
+        name = str(getattr(self.store, "name", type(self.store).__name__)).strip("'")
+        return {
+            "messages": n_messages,
+            "store": _SECRETS.sub("//", name),
+            "embeddings": None if self.embedder is None else self.embedder.name,
+            "llm": None if self.llm is None else self.llm.name,
+        }
 
     def add(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """Add messages; one whose id is there already replaces it, an equal one changes nothing.

@@ -209,9 +209,7 @@ class Message:
             ('7', '2026-03-02T08:00:00+00:00')
         """
         if not isinstance(record, Mapping):
-            raise MessageError(
-                f"A message must be a Message or a dict, got {type(record).__name__}."
-            )
+            raise MessageError(_no_message(record))
         known = {key: value for key, value in record.items() if value is not None}
         message_id = known.pop("id", None)
         if isinstance(message_id, bool) or not isinstance(message_id, str | int):
@@ -242,6 +240,17 @@ class Message:
                 continue
             record[name] = value.isoformat() if isinstance(value, datetime) else value
         return record
+
+
+def _no_message(record: object) -> str:
+    complaint = f"A message must be a Message or a dict, got {type(record).__name__}."
+    # What documents of LangChain and nodes of LlamaIndex share; neither is imported here.
+    if not hasattr(record, "metadata"):
+        return complaint
+    return (
+        f"{complaint} Documents and nodes go to TemporalForestRetriever.from_documents, or first through "
+        "messages_from_documents of tmem_integrations.bridges.documents."
+    )
 
 
 _FIELDS = tuple(f.name for f in fields(Message))

@@ -122,6 +122,10 @@ def explain_period(flow: Flow[Retrieval], period: Period, bound: Bound) -> Flow[
 
 
 def _why_nothing(n_messages: int, bound: Bound) -> str:
+    if n_messages == 1 and bound == "told":
+        return "the one message in scope that shares a word with the question was not sent then and does not name it"
+    if n_messages == 1:
+        return "the one message sent then shares no word with the question"
     if bound == "told":
         return f"none of the {n_messages} messages in scope that share a word with the question was sent then or names it"
     if n_messages:

@@ -374,6 +374,8 @@ def _why_empty(query: Query, n_messages: int, unknown_channels: Sequence[str]) -
         return "The question is empty."
     if n_messages == 0:
         return "No message is in the scope of the question: the history is empty or its filters leave nothing."
+    if n_messages == 1:
+        return "The one message in scope shares no word with the question."
     return f"None of the {n_messages} messages in scope shares a word with the question."
 
 

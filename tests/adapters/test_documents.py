@@ -4,6 +4,7 @@ import pytest
 from langchain_core.documents import Document
 from llama_index.core.schema import NodeWithScore, TextNode
 
+from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.bridges.documents import messages_from_documents, pieces_of_forest
 from tmem_integrations.errors import MessageError
 from tmem_integrations.messages import Message, Query
@@ -33,6 +34,29 @@ def test_a_document_or_node_becomes_one_message(document):
         "author": "Ann",
         "channel": "ops",
     }
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        Document("hi", metadata=KNOWN),
+        TextNode(text="hi", metadata=KNOWN),
+        NodeWithScore(node=TextNode(text="hi", metadata=KNOWN)),
+    ],
+)
+def test_where_messages_are_wanted_a_document_is_told_its_way(document):
+    with pytest.raises(MessageError, match=r"got \w+\. .*TemporalForestRetriever\.from_documents"):
+        TemporalForestRetriever.from_messages([document])
+    (message,) = (
+        TemporalForestRetriever.from_documents([document])
+        .memory.store.get([id_of(document)])
+        .values()
+    )
+    assert message.text == "hi"
+
+
+def id_of(document):
+    return messages_from_documents([document])[0].id
 
 
 def test_metadata_under_other_names_is_mapped():

@@ -136,7 +136,7 @@ async def test_a_failing_model_raises_where_that_is_the_policy():
 def test_a_ceiling_of_calls_gives_what_there_is_and_says_so():
     (document,) = retriever_of(Judge(), max_llm_calls=1).invoke(QUESTION)
     assert document.metadata["llm_calls"] == 1
-    assert document.metadata["degraded"] == ["1 relations were judged by rule: max_llm_calls=1 reached."]  # fmt: skip
+    assert document.metadata["degraded"] == ["1 relation was judged by rule: max_llm_calls=1 reached."]  # fmt: skip
 
 
 def test_a_ceiling_of_tokens_refuses_what_would_break_it():

@@ -177,7 +177,7 @@ def test_one_message_of_twenty_that_a_filter_stops_costs_that_message():
     labels = {node["message_id"]: node["label"] for node in metadata["nodes"]}
     # All are anchors, and an anchor that the model did not judge is KEY by rule.
     assert labels == {i: "KEY" if i == "m13" else "SUPPORT" for i in texts}
-    assert metadata["degraded"][0].startswith("1 candidate messages were judged by rule: ")
+    assert metadata["degraded"][0].startswith("1 candidate message was judged by rule: ")
 
 
 @pytest.mark.parametrize("make", MODELS)

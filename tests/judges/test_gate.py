@@ -106,7 +106,7 @@ def test_a_batch_that_is_not_judged_goes_by_rule_and_says_so():
     # m3 alone is in the second batch; an anchor is KEY by rule.
     assert shown(judgement) == {"m1": "SUPPORT", "m3": "KEY"}
     assert judgement.n_unjudged == 1
-    assert judgement.degraded == ("1 candidate messages were judged by rule: APIError (500).",)
+    assert judgement.degraded == ("1 candidate message was judged by rule: APIError (500).",)
 
 
 def test_a_failing_batch_raises_where_that_is_the_policy():
@@ -133,7 +133,7 @@ def test_one_message_of_twenty_that_is_refused_costs_that_message():
     judgement = judge(hand, [message(i) for i in range(20)])
     # By rule it is SUPPORT, since it is no anchor.
     assert shown(judgement) == {f"m{i}": "SUPPORT" if i == 13 else "KEY" for i in range(20)}
-    assert judgement.degraded == ("1 candidate messages were judged by rule: content_filter.",)
+    assert judgement.degraded == ("1 candidate message was judged by rule: content_filter.",)
 
 
 def test_a_label_that_was_not_shown_shifts_nothing():

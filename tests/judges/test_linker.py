@@ -105,7 +105,7 @@ def test_a_child_that_the_model_passed_over_goes_by_rule_and_is_told():
     rules = choose_parents(three(), [own.message for own in three()])
     assert judgement.verdict[1:] == (ParentChoice(0, Relation.UPDATE, 0.9), rules[2])
     assert judgement.degraded == (
-        "1 relations were judged by rule: the model passed over them.",
+        "1 relation was judged by rule: the model passed over them.",
     )  # fmt: skip
 
 

@@ -144,6 +144,14 @@ class AnticipatoryMemory:
         memory.add(messages)
         return memory
 
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.describe().items())
+        return f"{type(self).__name__}({told})"
+
+    def describe(self) -> dict[str, Any]:
+        """Of its messages as `TemporalMemory.describe`, and how many scenes are filed."""
+        return {**self.history.describe(), "scenes": len(self.ledger.scenes)}
+
     @property
     def store(self) -> MessageStore:
         """Where the messages are kept."""

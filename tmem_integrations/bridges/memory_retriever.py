@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -32,6 +32,10 @@ class Memory(Protocol):
 
     def close(self) -> None:
         """Release the store. Closing twice is fine."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """How much there is, where, and with which models, for people."""
         ...
 
 
@@ -88,6 +92,13 @@ class MemoryRetriever(DualRetriever):
     def close(self) -> None:
         """Release the store, for all copies and views. Closing twice is fine."""
         self.memory.close()
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """What `repr` shows: the memory in a few words, and the settings that are not as ever."""
+        yield from self.memory.describe().items()
+        for name, value in super().__repr_args__():
+            if name is None or value != type(self).model_fields[name].default:
+                yield name, value
 
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in type(self).model_fields}

@@ -10,6 +10,7 @@ import typer
 from tmem_integrations.cli import models, options
 from tmem_integrations.cli.output import print_json, print_note
 from tmem_integrations.cli.sources import metadata_of, opened
+from tmem_integrations.counting import counted
 from tmem_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _print_remarks(retrieval: Retrieval, answer: Answer | None) -> None:
     if answer is not None:
         n_calls, n_tokens = n_calls + 1, n_tokens + (answer.n_tokens or 0)
     if n_calls:
-        print_note(f"{n_calls} calls of the model, {n_tokens:,} tokens.")
+        print_note(f"{counted(n_calls, 'call')} of the model, {counted(n_tokens, 'token')}.")
 
 
 def _shown(text: str) -> str:

@@ -10,6 +10,7 @@ import typer
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note
 from tmem_integrations.cli.sources import open_folder
+from tmem_integrations.counting import counted
 
 if TYPE_CHECKING:
     from tmem_integrations.memory import TemporalMemory
@@ -45,8 +46,9 @@ def check(
         for problem in problems:
             print(problem)
         if repair:
-            print_note(f"{n_mended} vectors were made")
-        print_note(f"{n_messages} messages, {len(problems) or 'no'} problems")
+            print_note(counted(n_mended, "vector", "was made", "were made"))
+        n_problems = counted(len(problems), "problem") if problems else "no problems"
+        print_note(f"{counted(n_messages, 'message')}, {n_problems}")
     if problems:
         raise typer.Exit(PROBLEMS_FOUND)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note
 from tmem_integrations.cli.sources import open_store
+from tmem_integrations.counting import counted
 from tmem_integrations.errors import QueryError
 
 if TYPE_CHECKING:
@@ -34,9 +36,18 @@ def forget(
     channels: options.Channels = None,
     before: Annotated[
         str | None,
-        typer.Option(help="Sent before then, such as 2025-01-01.", show_default=False),
+        typer.Option(
+            help="Sent before then, such as 2025-01-01, which is the beginning of that day.",
+            show_default=False,
+        ),
     ] = None,
-    timezone: options.Timezone = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            help="Zone in which --before begins and days are shown, such as Europe/Berlin.",
+            show_default="UTC",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it. Without it, only count.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -53,6 +64,8 @@ def forget(
 
     Exit code 1 when no message meets the conditions.
     """
+    from tmem_integrations.messages import zone_of
+
     if not (ids or authors or channels or before):
         raise QueryError("Say what to forget: --id, --author, --channel or --before.")
     conditions = Conditions(
@@ -74,7 +87,7 @@ def forget(
             }
         )
     else:
-        _print_report(done, shown)
+        _print_report(done, shown, zone_of(timezone) or UTC)
     if not done.ids:
         raise typer.Exit(NOTHING_FOUND)
 
@@ -94,21 +107,22 @@ def _memory(store: ChromaStore, timezone: str | None) -> TemporalMemory:
     return TemporalMemory(store, timezone=timezone or "UTC")
 
 
-def _print_report(done: Forgotten, shown: list[Message]) -> None:
+def _print_report(done: Forgotten, shown: list[Message], zone: tzinfo) -> None:
     from tmem_integrations.visual.terminal import safe_name
 
     found, n_messages = done.ids, done.n_left
     if not found:
-        print_note(f"No message meets the conditions; all {n_messages} stay.")
+        stay = counted(n_messages, "message", "stays", "stay")
+        print_note(f"No message meets the conditions; {stay}.")
         return
     if done.done:
-        print(f"Forgot {len(found)} messages; {n_messages} are left.")
+        are = "is" if n_messages == 1 else "are"
+        print(f"Forgot {counted(len(found), 'message')}; {n_messages:,} {are} left.")
         return
-    print(f"Would forget {len(found)} of {n_messages} messages:")
+    print(f"Would forget {len(found)} of {counted(n_messages, 'message')}:")
     for message in shown:
-        print(
-            safe_name(f"  {message.id}  {message.sent_at:%Y-%m-%d}  {message.author or 'unknown'}")
-        )
+        day = message.sent_at.astimezone(zone).date()
+        print(safe_name(f"  {message.id}  {day}  {message.author or 'unknown'}"))
     if len(found) > _N_EXAMPLES:
         print(f"  and {len(found) - _N_EXAMPLES} more")
     print_note("Nothing was changed; add --yes to do it.")

@@ -13,6 +13,7 @@ import typer
 from tmem_integrations.cli import import_options, options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
 from tmem_integrations.cli.sources import in_chunks, open_folder, open_store
+from tmem_integrations.counting import counted
 from tmem_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def _print_report(
     mirror: bool,
 ) -> None:
     for path, (name, report) in files.items():
-        print(f"{path} ({name}): {report.read} messages")
+        print(f"{path} ({name}): {counted(report.read, 'message')}")
         for reason, tally in report.skipped.items():
             print_note(f"  skipped {tally.count} × {reason}: {tally.examples[0]}")
         for reason, tally in report.warnings.items():
@@ -219,11 +220,15 @@ def _print_report(
         line += f", {diff.older} in an older version than stored"
     if diff.gone and mirror:
         line += f", {len(diff.gone)} removed"
-    print(line + (f"; {stored[2]} messages in all" if stored else ""))
+    print(line + (f"; {counted(stored[2], 'message')} in all" if stored else ""))
     if diff.gone and not mirror:
-        print_note(
-            f"{len(diff.gone)} messages are gone at the source; --mirror removes them here, too."
+        gone = counted(
+            len(diff.gone),
+            "message",
+            "is gone at the source; --mirror removes it here, too.",
+            "are gone at the source; --mirror removes them here, too.",
         )
+        print_note(gone)
     if stored is None:
         print_note("Nothing was changed; leave out --dry-run to do it.")
     else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from tmem_integrations.config import ModelConfig
+from tmem_integrations.counting import counted
 from tmem_integrations.errors import ModelError
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Budget
@@ -131,7 +132,7 @@ def judge(
         failed = part.failure is not None and not part.refused
         if failed and calls.config.on_failure == "raise":
             raise ModelError(
-                f"{calls.model} did not judge {len(part.items)} messages: {part.failure}. "
+                f"{calls.model} did not judge {counted(len(part.items), 'message')}: {part.failure}. "
                 'ModelConfig(on_failure="degrade") has rules judge them.'
             )
         answers.append(_answer(part))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tmem_integrations.config import EvidenceConfig
+from tmem_integrations.counting import counted
 from tmem_integrations.judges.calls import Answers, Batch, Calls, judge
 from tmem_integrations.judges.panel import LABEL_RANK, Judgement
 from tmem_integrations.messages import Message, Query
@@ -138,7 +139,8 @@ def _judgement(
     )
     n_unjudged = sum(failures.values())
     degraded = tuple(
-        f"{n} candidate messages were judged by rule: {why}." for why, n in failures.items()
+        f"{counted(n, 'candidate message', 'was', 'were')} judged by rule: {why}."
+        for why, n in failures.items()
     )
     picked = sum(label is not Label.ANCHOR for label, _ in labels.values())
     shown = sum(len(answer.items) for answer in answers)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tmem_integrations.counting import counted
 from tmem_integrations.judges.calls import Batch, Calls, judge
 from tmem_integrations.judges.panel import Judgement
 from tmem_integrations.messages import Message, Query
@@ -77,7 +78,8 @@ class ModelLinker:
                 why = answer.failure or "the model passed over them"
                 failures[why] = failures.get(why, 0) + left
         degraded = tuple(
-            f"{n} relations were judged by rule: {why}." for why, n in failures.items()
+            f"{counted(n, 'relation', 'was', 'were')} judged by rule: {why}."
+            for why, n in failures.items()
         )
         notes = (self.calls.since(n_before),)
         return Judgement(tuple(choices), sum(failures.values()), degraded, notes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tmem_integrations.config import EvidenceConfig
+from tmem_integrations.counting import counted
 from tmem_integrations.errors import ModelError
 from tmem_integrations.judges.panel import LABEL_RANK, Gate, Judgement
 from tmem_integrations.messages import Query
@@ -46,7 +47,7 @@ class RerankedGate:
             ranking = Ranking(error="there is none")
         if ranking.error is not None and not self.may_fail:
             raise ModelError(
-                f"The reranker did not order {len(evidence)} messages: {ranking.error}. "
+                f"The reranker did not order {counted(len(evidence), 'message')}: {ranking.error}. "
                 'ModelConfig(on_failure="degrade") goes by the gate\'s own order.'
             )
         order = _own_order(evidence) if ranking.error is not None else _valid(ranking, evidence)

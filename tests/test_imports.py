@@ -1,6 +1,7 @@
 """Who may import what: the arrows of the architecture, and the price of `import tmem_integrations`."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +12,11 @@ import pytest
 import tmem_integrations
 
 PACKAGE = Path(tmem_integrations.__file__).parent
+CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 # Lowest first. Whoever stands higher may import whoever stands lower; neighbours know nothing of
 # each other.
 LAYERS = (
-    {"errors", "batches", "counting"},
+    {"errors", "batches", "counting", "suggestions"},
     {"messages", "config", "date_forms"},
     {"protocols", "trace", "text", "dates", "hostile"},
     {"access", "prompts", "told_view"},
@@ -23,14 +25,14 @@ LAYERS = (
     {"stages"},
     {"judges", "visual"},
     {"retrieval"},
-    {"pipeline", "drivers", "periods", "forgetting"},
+    {"pipeline", "drivers", "periods", "forgetting", "storing"},
     {"memory"},
     {"anticipation"},
     {"bridges"},
     {"retriever", "anticipatory"},
     {"importers", "evaluation", "demo", "mcp_server"},
     {"cli"},
-    {"__init__", "__main__"},
+    {"__init__"},
 )
 RANK = {unit: rank for rank, units in enumerate(LAYERS) for unit in units}
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
@@ -61,6 +63,13 @@ def test_imports_point_to_lower_layers(file):
 
 def test_every_unit_of_the_package_has_a_layer():
     assert {unit_of(file) for file in FILES} <= RANK.keys()
+
+
+def test_the_layout_of_the_contributing_guide_names_every_unit_lowest_first():
+    layout = CONTRIBUTING.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
+    shown = re.findall(r"^  (\w+)(?:\.py|/) ", layout, re.MULTILINE)
+    assert {*shown, "__init__"} == RANK.keys()
+    assert shown == sorted(shown, key=RANK.__getitem__)
 
 
 @pytest.mark.parametrize("file", FILES)

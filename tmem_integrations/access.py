@@ -160,3 +160,9 @@ def scope_of(query: Query, policy: AccessPolicy | None, channels: frozenset[str]
     if query.asking_user is None or not query.asking_user.strip():
         raise AccessError("This memory has access control: say who asks, as in asking_user='ann'.")
     return Scope(query, frozenset(policy.readable(query.asking_user, channels)) & channels)
+
+
+def unknown_channels(scope: Scope, channels: frozenset[str]) -> tuple[str, ...]:
+    """Channels the query names that do not exist or may not be read: to the asker it is the same."""
+    known = channels if scope.readable is None else scope.readable
+    return tuple(sorted((scope.query.channels or frozenset()) - known))

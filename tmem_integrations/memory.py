@@ -5,8 +5,6 @@ The retrievers of both frameworks and the command line are thin shells around it
 
 from __future__ import annotations
 
-import difflib
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +12,10 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of
-from tmem_integrations.batches import batches
+from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of, unknown_channels
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
-from tmem_integrations.errors import IngestError, MessageError, QueryError, StoreError
+from tmem_integrations.errors import MessageError, QueryError, StoreError
 from tmem_integrations.forgetting import Forgotten, Selector
 from tmem_integrations.judges.model import Prompts, ceilings_of, model_panel
 from tmem_integrations.judges.panel import RULES, Panel
@@ -26,7 +23,7 @@ from tmem_integrations.judges.reranking import RerankedGate
 from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages, zone_of
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
-from tmem_integrations.models.verdicts import FILE, VerdictCache
+from tmem_integrations.models.verdicts import VerdictCache, verdict_cache_of
 from tmem_integrations.periods import explain_period, listing_of, period_of, within
 from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
@@ -37,17 +34,16 @@ from tmem_integrations.protocols import (
     MessageStore,
     Reranker,
     TokenCounter,
-    Vectors,
 )
 from tmem_integrations.requests import Flow
 from tmem_integrations.retrieval import Retrieval
+from tmem_integrations.storing import remake_vectors, store_changes, store_in_chunks
+from tmem_integrations.suggestions import suggest
 from tmem_integrations.told_view import ToldView
 from tmem_integrations.trace import OnStage
 
 # User and password in the address of a server.
 _SECRETS = re.compile(r"//[^/@]*@")
-# How many messages are embedded and stored at a time: bounds memory, and what a crash can lose.
-_CHUNK = 2_000
 
 
 class TemporalMemory:
@@ -171,23 +167,7 @@ class TemporalMemory:
         """
         # Of a repeated id the last one holds, at the place of the first.
         history = {m.id: m for m in read_messages(messages, timezone=self.timezone)}
-        total = IngestReport()
-        stored: list[str] = []
-        for chunk in batches(history.values(), _CHUNK):
-            try:
-                total += self._add_chunk(chunk)
-            except StoreError as error:
-                partly = isinstance(error, IngestError)
-                stored += error.stored if isinstance(error, IngestError) else ()
-                if not stored and not partly:
-                    raise
-                raise IngestError(
-                    f"{len(stored)} of {len(history)} messages are stored; run the same call again for "
-                    f"the rest. {error.__cause__ if partly else error}",
-                    stored=tuple(stored),
-                ) from error
-            stored.extend(m.id for m in chunk)
-        return total
+        return store_in_chunks(history.values(), self._add_chunk)
 
     def update(self, messages: Iterable[Message | Mapping[str, Any]]) -> IngestReport:
         """Replace messages that are there.
@@ -223,9 +203,7 @@ class TemporalMemory:
 
     def lost_vectors(self) -> tuple[str, ...]:
         """Ids of messages without a vector whose text has one: added without an embedder, or lost."""
-        return tuple(
-            m.id for ids in batches(self.store.ids(Scope()), _CHUNK) for m in self._lost(ids)[0]
-        )
+        return tuple(m.id for lost, _ in remake_vectors(self.store, self.embedder) for m in lost)
 
     def mend_vectors(self) -> int:
         """Make the vectors that are missing; returns how many. Importing a message again does so, too.
@@ -234,8 +212,7 @@ class TemporalMemory:
             StoreError: If the database fails.
         """
         n_mended = 0
-        for ids in batches(self.store.ids(Scope()), _CHUNK):
-            lost, made = self._lost(ids)
+        for lost, made in remake_vectors(self.store, self.embedder):
             if lost:
                 self.store.upsert(lost, made)
             n_mended += len(lost)
@@ -280,10 +257,9 @@ class TemporalMemory:
         Raises:
             QueryError: If a filter is unknown or a value is not of its kind.
         """
-        for name in filters.keys() - FILTERS:
-            near = difflib.get_close_matches(name, FILTERS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {sorted(FILTERS)}."
-            raise QueryError(f"Unknown filter {name!r}{hint}")
+        for name in filters:
+            if name not in FILTERS:
+                raise QueryError(f"{name!r} is no filter of a question; {suggest(name, FILTERS)}")
         return Query.create(question, timezone=self.timezone, **filters)
 
     def retrieve(
@@ -474,60 +450,12 @@ class TemporalMemory:
         return replace(panel, gate=RerankedGate(panel.gate, config.gate_candidates, may_fail))
 
     def _add_chunk(self, chunk: Sequence[Message]) -> IngestReport:
-        """Store what is new or changed; an unchanged message costs no embedding, unless it has lost its
-        vector."""
-        known = self.store.get(m.id for m in chunk)
-        fresh = [m for m in chunk if known.get(m.id) != m]
-        vectors = self.embedder.embed([m.text for m in fresh]) if self.embedder and fresh else None
-        lost, made = self._lost([m.id for m in chunk if known.get(m.id) == m])
-        report = IngestReport(unchanged=len(chunk) - len(fresh) - len(lost))
-        if lost:
-            report += self.store.upsert(lost, made)
-        if fresh:
-            report += self.store.upsert(fresh, vectors)
-            if self.verdicts is not None:
-                self.verdicts.forget([m.id for m in fresh if m.id in known])
+        report, changed = store_changes(chunk, self.store, self.embedder)
+        if changed and self.verdicts is not None:
+            self.verdicts.forget(changed)
         if self.associative is not None:
             self.associative.file(chunk)
         return report
-
-    def _lost(self, ids: Sequence[str]) -> tuple[list[Message], Vectors | None]:
-        """Stored messages without a vector whose text has one, and their vectors."""
-        if self.embedder is None or not ids:
-            return [], None
-        view = self.store.view(Scope())
-        rows = view.rows_of(ids)
-        kept = view.vectors(rows)
-        if kept is None:
-            return [], None
-        blank = rows[~kept.any(axis=1)]
-        lost = [m for m in view.load(blank) if m is not None and m.text.strip()]
-        if not lost:
-            return [], None
-        made = self.embedder.embed([m.text for m in lost])
-        places = [place for place, vector in enumerate(made) if vector.any()]
-        return [lost[place] for place in places], made[places]
-
-
-def verdict_cache_of(store: MessageStore) -> VerdictCache | None:
-    """Where the verdicts about a store's messages are kept.
-
-    Returns:
-        A file in the store's folder; in memory for a store without one. None for a folder that cannot
-        be written: a cache of this process alone would not hear of what others delete.
-    """
-    folder: str | Path | None = getattr(store, "folder", None)
-    if folder is None:
-        return VerdictCache()
-    path = Path(folder) / FILE
-    writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
-    return VerdictCache(path) if writable else None
-
-
-def unknown_channels(scope: Scope, channels: frozenset[str]) -> tuple[str, ...]:
-    """Channels the query names that do not exist or may not be read: to the asker it is the same."""
-    known = channels if scope.readable is None else scope.readable
-    return tuple(sorted((scope.query.channels or frozenset()) - known))
 
 
 def _read_again(kind: type[TemporalMemory], folder: Path, parts: dict[str, Any]) -> TemporalMemory:

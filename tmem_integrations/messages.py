@@ -376,7 +376,7 @@ class Query:
         )
 
 
-FILTERS = frozenset(f.name for f in fields(Query)) - {"text"}
+FILTERS = tuple(f.name for f in fields(Query) if f.name != "text")
 """What a question can be narrowed by: the fields of `Query` other than its text."""
 
 

@@ -22,7 +22,7 @@ from tmem_integrations.bridges.documents import (
     pieces_of_forest,
 )
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
-from tmem_integrations.bridges.filters import FILTERS, LIMITS, check_keywords, narrow
+from tmem_integrations.bridges.filters import LIMITS, check_keywords, narrow
 from tmem_integrations.bridges.judging_options import (
     JudgingOptions,
     read_config,
@@ -38,7 +38,7 @@ from tmem_integrations.bridges.stores import opened_store
 from tmem_integrations.config import ForestConfig
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
-from tmem_integrations.messages import Message, Query
+from tmem_integrations.messages import FILTERS, Message, Query
 from tmem_integrations.models.budget import Estimate
 from tmem_integrations.protocols import Associative
 from tmem_integrations.retrieval import Retrieval
@@ -209,7 +209,6 @@ class TemporalForestRetriever(MemoryRetriever):
             QueryError: If a keyword is unknown or a value is not of its kind.
             AccessError: If this view is already another user's.
         """
-        check_keywords(filters)
         limits = {name: filters[name] for name in LIMITS if filters.get(name) is not None}
         query = self._query("", filters)
         own = {name: getattr(query, name) for name in FILTERS}
@@ -226,7 +225,6 @@ class TemporalForestRetriever(MemoryRetriever):
             QueryError: If a keyword is unknown or a value is not of its kind.
             AccessError: If access control is on and nobody asks, or somebody else than in `scoped`.
         """
-        check_keywords(filters)
         query = self._query(question, filters)
         max_messages, max_tokens = self._limits(filters)
         return self.memory.retrieve(
@@ -235,7 +233,6 @@ class TemporalForestRetriever(MemoryRetriever):
 
     async def aretrieve_forest(self, question: str, **filters: Any) -> Retrieval:
         """`retrieve_forest` without blocking the event loop."""
-        check_keywords(filters)
         query = self._query(question, filters)
         max_messages, max_tokens = self._limits(filters)
         return await self.memory.aretrieve(
@@ -253,7 +250,6 @@ class TemporalForestRetriever(MemoryRetriever):
             QueryError: If a keyword is unknown or a value is not of its kind.
             AccessError: If access control is on and nobody asks, or somebody else than in `scoped`.
         """
-        check_keywords(filters)
         query = self._query(question, filters)
         return self.memory.estimate(query, max_messages=self._limits(filters)[0])
 
@@ -261,6 +257,7 @@ class TemporalForestRetriever(MemoryRetriever):
         return self.memory.query("", **{name: getattr(self, name) for name in FILTERS})
 
     def _query(self, question: str, filters: Mapping[str, Any]) -> Query:
+        check_keywords(filters)
         own = {name: value for name, value in filters.items() if name in FILTERS}
         return narrow(self._scope(), self.memory.query(question, **own))
 

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmem_integrations.bridges.filters import FILTERS, check_keywords, narrow
+from tmem_integrations.bridges.filters import check_keywords, narrow
 from tmem_integrations.errors import AccessError, QueryError
-from tmem_integrations.messages import Message, Query, Scope
+from tmem_integrations.messages import FILTERS, Message, Query, Scope
 
 
 def test_unknown_keywords_are_refused_with_the_nearest_known_one():

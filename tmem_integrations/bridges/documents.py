@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -19,6 +18,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextN
 from tmem_integrations.errors import MessageError
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import TokenCounter
+from tmem_integrations.suggestions import suggest
 
 if TYPE_CHECKING:
     from tmem_integrations.retrieval import Retrieval
@@ -74,9 +74,9 @@ def messages_from_documents(
 def _keys(metadata_map: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     for name in metadata_map:
         if name not in _FIELDS:
-            near = difflib.get_close_matches(name, _FIELDS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; fields are {list(_FIELDS)}."
-            raise MessageError(f"metadata_map names {name!r}, which is no field of Message{hint}")
+            raise MessageError(
+                f"metadata_map names {name!r}, which is no field of Message; {suggest(name, _FIELDS)}"
+            )
     keys: dict[str, tuple[str, ...]] = {name: (name,) for name in _FIELDS}
     return keys | _USUAL_KEYS | {name: (key,) for name, key in metadata_map.items()}
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from typing import TypeVar
 
 from tmem_integrations.errors import AccessError, QueryError
-from tmem_integrations.messages import Query
+from tmem_integrations.messages import FILTERS, Query
+from tmem_integrations.suggestions import suggest
 
 T = TypeVar("T")
 
-FILTERS = tuple(f.name for f in fields(Query) if f.name != "text")
 LIMITS = ("max_messages", "max_tokens")
 
 
@@ -20,16 +18,12 @@ def check_keywords(keywords: Iterable[str]) -> None:
     """Refuse what is neither filter nor limit: a lost filter would show too much.
 
     Raises:
-        QueryError: Naming the unknown keyword, the nearest known one and all of them.
+        QueryError: Naming the unknown keyword and the nearest known one.
     """
     known = (*FILTERS, *LIMITS)
     for name in keywords:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise QueryError(
-                f"{name!r} is no filter of a question{hint} There are {', '.join(known)}."
-            )
+            raise QueryError(f"{name!r} is no filter of a question; {suggest(name, known)}")
 
 
 def narrow(scope: Query, question: Query) -> Query:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +14,7 @@ from tmem_integrations.errors import ConfigError
 from tmem_integrations.judges.model import Prompts
 from tmem_integrations.prompts.gate import GatePrompt
 from tmem_integrations.prompts.relations import RelationsPrompt
+from tmem_integrations.suggestions import suggest
 
 P = TypeVar("P", GatePrompt, RelationsPrompt)
 
@@ -101,9 +101,7 @@ def write_prompts(prompts: Prompts) -> dict[str, PromptTemplate]:
 def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}."
-            raise ConfigError(f"{name!r} is no {what}{hint}")
+            raise ConfigError(f"{name!r} is no {what}; {suggest(name, known)}")
 
 
 def _read(given: Any, own: P, name: str) -> P:

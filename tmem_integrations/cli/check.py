@@ -73,7 +73,7 @@ def _problems(memory: TemporalMemory) -> list[str]:
 
 def _orphans(store: ChromaStore) -> tuple[str, ...]:
     """What a model said, and what was derived, of messages that are not there any more."""
-    from tmem_integrations.memory import verdict_cache_of
+    from tmem_integrations.models.verdicts import verdict_cache_of
     from tmem_integrations.protocols import FILED
 
     verdicts = verdict_cache_of(store)

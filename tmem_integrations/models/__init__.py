@@ -1,0 +1,1 @@
+"""What stands between a model and the rest: its replies, its budget, its tokens, its vectors."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 import weakref
@@ -24,6 +25,7 @@ from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.prompts.gate import GateVerdict
 from tmem_integrations.prompts.relations import RelationVerdict
+from tmem_integrations.protocols import MessageStore
 
 V = TypeVar("V", GateVerdict, RelationVerdict)
 
@@ -230,3 +232,18 @@ class VerdictCache:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.executescript(_SCHEMA)
         return connection
+
+
+def verdict_cache_of(store: MessageStore) -> VerdictCache | None:
+    """Where the verdicts about a store's messages are kept.
+
+    Returns:
+        A file in the store's folder; in memory for a store without one. None for a folder that cannot
+        be written: a cache of this process alone would not hear of what others delete.
+    """
+    folder: str | Path | None = getattr(store, "folder", None)
+    if folder is None:
+        return VerdictCache()
+    path = Path(folder) / FILE
+    writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    return VerdictCache(path) if writable else None

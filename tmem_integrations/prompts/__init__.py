@@ -1,0 +1,1 @@
+"""What models are asked: one file per question, with the schema of its answer."""

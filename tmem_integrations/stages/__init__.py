@@ -1,0 +1,1 @@
+"""The algorithm of TEF §4, a module per thing it makes."""

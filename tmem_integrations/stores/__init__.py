@@ -1,0 +1,1 @@
+"""Where messages live: Chroma with indices in memory, or Milvus."""

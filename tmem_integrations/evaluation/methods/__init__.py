@@ -7,13 +7,13 @@ alone and joined to the forest; any retriever of LangChain or LlamaIndex by impo
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.evaluation.methods.base import Method, Searcher, Selection
 from tmem_integrations.evaluation.methods.peers import PEERS, UNAVAILABLE, make_peer
+from tmem_integrations.suggestions import suggest
 
 __all__ = ["METHODS", "PEERS", "Method", "Searcher", "Selection", "make_method"]
 
@@ -85,7 +85,4 @@ def make_method(name: str, *, llm: Any = None, embeddings: Any = None) -> Method
         from tmem_integrations.evaluation.methods.frameworks import FrameworkMethod
 
         return FrameworkMethod.from_path(name)
-    known = (*METHODS, *PEERS)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
-    raise ConfigError(f"Unknown method {name!r}; {hint}")
+    raise ConfigError(f"Unknown method {name!r}; {suggest(name, (*METHODS, *PEERS))}")

@@ -140,8 +140,8 @@ def read(request: Request[Any], seats: Seats) -> Any:
             return view.n_messages
         case ask_for.Pace():
             return view.pace()
-        case ask_for.Search(text):
-            return view.search(text)
+        case ask_for.Search(text, containing):
+            return view.search(text, containing=containing)
         case ask_for.TermScores(text, rows):
             return view.term_scores(text, rows)
         case ask_for.Frequencies(text):

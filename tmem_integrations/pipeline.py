@@ -133,12 +133,7 @@ def answer_question(
 def _matches(query: Query) -> Flow[Matches]:
     """Messages with a word of the question; the asker's name adds to a score but finds nothing alone."""
     text, question = search_text(query), without_function_words(query.text)
-    matches = yield from Search(text)
-    if text == question:
-        return matches
-    asked = yield from Search(question)
-    kept = np.isin(matches.rows, asked.rows)
-    return Matches(matches.rows[kept], matches.scores[kept])
+    return (yield from Search(text, None if text == question else question))
 
 
 def _associations(

@@ -48,10 +48,12 @@ class Matches:
     Attributes:
         rows: (n,) handles, in no particular order.
         scores: (n,) BM25Okapi scores; small histories make them zero or negative.
+        is_cut: Whether there are more, with lower scores, than the store gives in one answer.
     """
 
     rows: Rows
     scores: Scores
+    is_cut: bool = False
 
 
 class HistoryView(Protocol):
@@ -70,8 +72,23 @@ class HistoryView(Protocol):
         many; None when no partition holds two messages."""
         ...
 
-    def search(self, text: str) -> Matches:
-        """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
+    def search(
+        self,
+        text: str,
+        *,
+        containing: str | None = None,
+        between: tuple[float, float] | None = None,
+    ) -> Matches:
+        """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2).
+
+        A store may give the best alone where there are many; they are the best of those that fulfil the
+        conditions.
+
+        Args:
+            text: What is searched for.
+            containing: Only messages that share a term with this text too; it adds nothing to a score.
+            between: Only messages with start <= sent_at < end (POSIX seconds).
+        """
         ...
 
     def term_scores(self, text: str, rows: Rows) -> Scores:
@@ -89,7 +106,7 @@ class HistoryView(Protocol):
 
     def within(self, start: float, end: float) -> Rows:
         """Messages of all partitions with start <= sent_at < end (POSIX seconds), in (time, arrival)
-        order."""
+        order; a store may give a fair sample where there are many."""
         ...
 
     def latest(self) -> float | None:

@@ -53,9 +53,15 @@ class Pace(Request[float | None]):
 
 @dataclass(frozen=True, slots=True)
 class Search(Request[Matches]):
-    """Lexical scores of all messages that share a term with `text`."""
+    """Lexical scores of all messages that share a term with `text`.
+
+    Attributes:
+        text: What is searched for.
+        containing: Only messages that share a term with this text too; None asks for no more.
+    """
 
     text: str
+    containing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

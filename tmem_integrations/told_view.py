@@ -42,14 +42,30 @@ class ToldView:
         """As of the whole view."""
         return self._view.pace()
 
-    def search(self, text: str) -> Matches:
+    def search(
+        self,
+        text: str,
+        *,
+        containing: str | None = None,
+        between: tuple[float, float] | None = None,
+    ) -> Matches:
         """Matches that were said in the period or tell of it by a date."""
-        matches = self._view.search(text)
+        matches = self._view.search(text, containing=containing, between=between)
         said = self._said(matches.rows)
         outside = np.flatnonzero(~said)
         best = outside[np.argsort(-matches.scores[outside], kind="stable")[:_READ_FOR_DATES]]
-        said[best] = self._tell(matches.rows[best])
-        return Matches(matches.rows[said], matches.scores[said])
+        tells = best[self._tell(matches.rows[best])]
+        inside = Matches(matches.rows[said], matches.scores[said])
+        if matches.is_cut:
+            # The best of all times may leave out what was said in the period.
+            inside = self._view.search(
+                text, containing=containing, between=_overlap(between, self._period.seconds)
+            )
+        return Matches(
+            np.concatenate([inside.rows, matches.rows[tells]]),
+            np.concatenate([inside.scores, matches.scores[tells]]),
+            matches.is_cut,
+        )
 
     def term_scores(self, text: str, rows: Rows) -> Scores:
         """As of the whole view."""
@@ -119,3 +135,7 @@ class ToldView:
             [datetime.fromtimestamp(at, self._zone).toordinal() for at in self._view.times(rows)]
         )
         return rows[said | np.isin(days, days[self._tell(rows)])]
+
+
+def _overlap(one: tuple[float, float] | None, other: tuple[float, float]) -> tuple[float, float]:
+    return other if one is None else (max(one[0], other[0]), min(one[1], other[1]))

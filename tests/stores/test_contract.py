@@ -292,6 +292,42 @@ def test_a_channel_that_is_not_wanted_never_admits_one_that_is_unknown(store):
     assert found(store, "plan", not_channels="secret") == ["m1"]
 
 
+def test_a_search_can_ask_for_a_word_that_adds_nothing_to_the_score(store):
+    store.upsert(
+        [
+            said("m1", "plan", author="Ann", channel="ops"),
+            said("m2", "lunch", 1, author="Ann", channel="ops"),
+            said("m3", "the plan of ann", 2, channel="ops"),
+            said("m4", "the plan", 3, channel="ops"),
+            said("s", "ann: plan", 4, channel="secret"),
+        ]
+    )
+    view = store.view(Scope(readable=frozenset({"ops"})))
+    every, kept = view.search("Ann plan"), view.search("Ann plan", containing="plan")
+    assert sorted(m.id for m in view.load(kept.rows)) == ["m1", "m3", "m4"]
+    scores = dict(zip(every.rows.tolist(), every.scores.tolist(), strict=True))
+    assert kept.scores.tolist() == pytest.approx([scores[row] for row in kept.rows.tolist()])
+    assert (every.is_cut, kept.is_cut) == (False, False)
+    for nowhere in ("kubernetes", ""):
+        assert len(view.search("Ann plan", containing=nowhere).rows) == 0
+
+
+def test_a_search_can_ask_for_a_time(store):
+    store.upsert([said(f"m{n}", "plan", n) for n in range(4)])
+    view = store.view(Scope())
+    every = view.search("plan")
+    for between, expected in (
+        ((at(1), at(3)), ["m1", "m2"]),
+        ((-math.inf, at(1)), ["m0"]),
+        ((at(3), math.inf), ["m3"]),
+        ((at(3), at(1)), []),
+    ):
+        found = view.search("plan", containing="plan", between=between)
+        assert sorted(m.id for m in view.load(found.rows)) == expected
+        # What is asked for does not change what a word is worth.
+        assert set(found.scores.tolist()) <= set(every.scores.tolist())
+
+
 def test_counts_and_frequencies_are_those_of_the_visible_part(store):
     store.upsert([said("m1", "plan plan", channel="ops"), said("m2", "plan", channel="secret")])
     view = store.view(Scope(readable=frozenset({"ops"})))

@@ -17,6 +17,7 @@ from store_helpers import START, at, found, in_window, row_of, said, unit
 
 from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.bridges.stores import open_store
+from tmem_integrations.config import ForestConfig
 from tmem_integrations.errors import (
     ConfigError,
     IngestError,
@@ -476,15 +477,73 @@ def test_traffic_and_pace_are_those_of_chroma(opened):
             assert mine.tolist() == his.tolist()
 
 
-def test_of_a_large_partition_traffic_is_a_sample(opened, small_pages, monkeypatch):
+def test_of_a_large_partition_traffic_is_a_sample(opened, monkeypatch):
     store = opened()
-    store.upsert([said(f"m{n}", "plan", n, channel="ops") for n in range(9)])
+    store.upsert([said(f"m{n}", "plan", n, channel="ops") for n in range(400)])
+    monkeypatch.setattr(milvus_places, "_WHOLE", 50)
+    monkeypatch.setattr(milvus_table, "MAX_ROWS", 100)
     (times,) = store.view(Scope()).traffic([("channel", "ops")])
-    assert len(times) == 9  # milvus_places has a limit of its own
-    monkeypatch.setattr(milvus_places, "MAX_ROWS", 5)
-    (times,) = store.view(Scope()).traffic([("channel", "ops")])
-    assert len(times) == 5
-    assert set(times) <= {at(n) for n in range(9)}
+    assert 50 <= len(times) <= 100
+    assert set(times) <= {at(n) for n in range(400)}
+
+
+def test_a_sample_is_of_the_whole_and_fits_into_one_answer(opened, monkeypatch):
+    store = opened()
+    store.upsert([said(f"m{n}", "plan", n) for n in range(400)])
+    monkeypatch.setattr(milvus_table, "MAX_ROWS", 100)
+    view = store.view(Scope())
+    times = view.times(view.within(at(0), at(400)))
+    assert times.tolist() == sorted(times)
+    assert 50 <= len(times) <= 100
+    assert len(view.within(at(0), at(99))) == 99
+    # Of each quarter of the time some.
+    assert (np.histogram(times, bins=4, range=(at(0), at(400)))[0] >= 8).all()
+
+
+def test_the_pace_is_not_that_of_a_sample(opened, monkeypatch):
+    store = opened()
+    # Nothing of the channel among the last to arrive, and then more than one answer holds.
+    store.upsert([said(f"m{n}", "plan", n, channel="ops") for n in range(60)])
+    store.upsert([said(f"x{n}", "plan", n, channel="dev") for n in range(4)])
+    monkeypatch.setattr(milvus_view, "_PACE_SAMPLE", 4)
+    monkeypatch.setattr(milvus_table, "MAX_ROWS", 10)
+    assert store.view(Scope(readable=frozenset({"ops"}))).pace() == 60
+
+
+def test_who_wrote_more_than_a_search_gives_still_finds_what_is_asked_for(opened, monkeypatch):
+    monkeypatch.setattr(milvus_view, "_MAX_MATCHES", 5)
+    store = opened()
+    # The name outweighs the word in all of them, and all but the last do not answer.
+    store.upsert([said(f"m{n}", "Ann", n, author="Ann") for n in range(40)])
+    store.upsert(
+        [said(f"x{n}", "launch of something else that nobody asked for", n) for n in range(20)]
+    )
+    store.upsert(
+        [said("answer", "so the launch is on friday then, as the others said", 99, author="Ann")]
+    )
+    view = store.view(Scope())
+    every = view.search("Ann launch friday")
+    assert every.is_cut
+    assert len(every.rows) == 5
+    found = view.search("Ann launch friday", containing="friday")
+    assert [m.id for m in view.load(found.rows)] == ["answer"]
+    assert not found.is_cut
+    memory = TemporalMemory(store)
+    assert "answer" in memory.retrieve("launch on friday?", asking_user="Ann").message_ids
+
+
+def test_what_was_said_in_a_period_is_found_though_others_match_better(opened, monkeypatch):
+    monkeypatch.setattr(milvus_view, "_MAX_MATCHES", 5)
+    store = opened()
+    store.upsert([said(f"m{n}", "report", n) for n in range(20)])
+    then = said(
+        "then", "they say that the report went out to all who had asked for it", 3 * 24 * 60
+    )
+    store.upsert([then])
+    view = store.view(Scope())
+    assert "then" not in {m.id for m in view.load(view.search("report").rows)}
+    memory = TemporalMemory(store, config=ForestConfig(periods="told"))
+    assert memory.retrieve("did the report go out on 5 March 2026?").message_ids == ("then",)
 
 
 def test_a_retriever_keeps_its_messages_in_milvus(opened):

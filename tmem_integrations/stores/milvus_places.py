@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tmem_integrations.stores.milvus_rows import Entity
 from tmem_integrations.stores.milvus_scope import all_of, one_of
-from tmem_integrations.stores.milvus_table import MAX_ROWS, MilvusTable
+from tmem_integrations.stores.milvus_table import MilvusTable
 
 SPOT_FIELDS = ("owner", "sent", "arrival", "place")
 
@@ -82,8 +82,7 @@ class Places:
         sample: dict[str, list[int]] = {place: [] for place in large}
         if large:
             condition = all_of([one_of("place", large), self._scope])
-            # Where rows are left out it is by their keys, which are spread evenly.
-            for row in self._table.query(condition, ["sent", "place"], limit=MAX_ROWS):
+            for row in self._table.sample(condition, ["sent", "place"]):
                 sample[row["place"]].append(row["sent"])
         return [
             sorted(sample[place]) if whole is None else [spot.sent for spot in whole]

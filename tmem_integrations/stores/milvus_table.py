@@ -19,6 +19,8 @@ from tmem_integrations.stores.milvus_scope import all_of, one_of
 MAX_ROWS = 16_384
 """How many rows Milvus gives in one answer."""
 
+# Of an answer; how many rows of a history a range of digests holds is a matter of chance.
+_SAMPLED = 0.9
 _MAX_KEYS = 500
 _NUMBER = {"datatype": DataType.INT64}
 _DIGEST = {"datatype": DataType.VARCHAR, "max_length": 32}
@@ -75,6 +77,11 @@ class MilvusTable:
         self._milvus = milvus
         self._collection = collection
         self._n_unflushed = 0
+
+    @property
+    def max_rows(self) -> int:
+        """How many rows one answer holds at most."""
+        return MAX_ROWS
 
     @property
     def exists(self) -> bool:
@@ -192,6 +199,18 @@ class MilvusTable:
             return
         for digit in "0123456789abcdef":
             yield from self.pages(condition, fields, prefix + digit)
+
+    def sample(self, condition: str, fields: Sequence[str]) -> list[Entity]:
+        """All rows that fulfil a condition; where one answer does not hold them, a fair sample of them.
+
+        Digests are spread evenly, so the rows below one of them are a fair sample.
+        """
+        rows = self.query(condition, fields, limit=MAX_ROWS)
+        if len(rows) < MAX_ROWS:
+            return rows
+        share = min(1.0, _SAMPLED * MAX_ROWS / self.count(condition))
+        below = f'key < "{int(share * 0xFFFFFFFF):08x}"'
+        return self.query(all_of([condition, below]), fields, limit=MAX_ROWS)
 
     def search(
         self,

@@ -36,6 +36,7 @@ from tmem_integrations.stores.timeline import median_pace, microseconds_of
 from tmem_integrations.text import split_terms
 
 _EVER = 2**63 - 1
+_MAX_MATCHES = MAX_ROWS
 # Documents of a term are listed up to here and counted beyond; so many terms are listed in one call.
 _MAX_LISTED = 1_024
 _TERMS_AT_ONCE = 64
@@ -93,39 +94,59 @@ class MilvusView:
 
     def pace(self) -> float | None:
         """Median seconds between consecutive messages of a partition, of the last 4,096 to arrive; where
-        the scope admits less than two of those, of more."""
-        n_arrivals, pace = _PACE_SAMPLE, None
-        while pace is None:
-            since = self._clock - n_arrivals
-            condition = all_of([self._within, f"arrival > {since}"])
-            rows = self._table.query(condition, ["sent", "place"], limit=MAX_ROWS)
+        no partition has two of those in the scope, of more."""
+        too_few, n_arrivals = 0, _PACE_SAMPLE
+        while True:
+            condition = all_of([self._within, f"arrival > {self._clock - n_arrivals}"])
+            rows = self._table.query(condition, ["sent", "place"], limit=self._table.max_rows)
+            if len(rows) >= self._table.max_rows and n_arrivals - too_few > 1:
+                # Some are left out, and what lies between two others is no gap: look less far back.
+                n_arrivals = (too_few + n_arrivals) // 2
+                continue
             sent = np.array([row["sent"] for row in rows], dtype=np.int64)
             _, places = np.unique([row["place"] for row in rows], return_inverse=True)
             pace = median_pace(sent, places)
-            if since <= 0:
-                break
-            n_arrivals *= 16
-        return pace
+            if pace is not None or n_arrivals >= self._clock:
+                return pace
+            too_few, n_arrivals = n_arrivals, n_arrivals * 16
 
-    def search(self, text: str) -> Matches:
+    def search(
+        self,
+        text: str,
+        *,
+        containing: str | None = None,
+        between: tuple[float, float] | None = None,
+    ) -> Matches:
         """The 16,384 best messages that share a term with `text`, with their BM25 scores.
 
         Two terms share a dimension once in four thousand million pairs; then one finds the other.
+
+        Args:
+            text: What is searched for.
+            containing: Only messages that share a term with this text too.
+            between: Only messages with start <= sent_at < end (POSIX seconds).
         """
-        terms = Counter(split_terms(text, language=self._language))
-        idf = self._idf(terms)
-        query: defaultdict[int, float] = defaultdict(float)
-        for term, repeats in terms.items():
-            if self._frequencies[term]:
-                query[dimension_of(term_number(term))] += repeats * idf[term]
-        if not query:
+        queries = [
+            self._weighted(text),
+            *([] if containing is None else [self._weighted(containing)]),
+        ]
+        if not all(queries):
             return Matches(np.empty(0, np.int64), np.empty(0))
-        (hits,) = self._table.search([query], self._within, SPOT_FIELDS, limit=MAX_ROWS)
-        scored = {hit["owner"]: score for score, hit in hits}
-        spots = spots_of(hit for _, hit in hits)
-        return Matches(
-            self._give(spots), np.array([scored[spot.owner] for spot in spots], np.float64)
-        )
+        within = self._within if between is None else all_of([self._within, _sent_in(*between)])
+        found, *others = self._table.search(queries, within, SPOT_FIELDS, limit=_MAX_MATCHES)
+        if containing is not None and len(found) >= _MAX_MATCHES:
+            # What the best have in common is not the best of what they have in common.
+            holds = _holds_any(split_terms(containing, language=self._language))
+            (found,) = self._table.search(
+                queries[:1], all_of([within, holds]), SPOT_FIELDS, limit=_MAX_MATCHES
+            )
+        elif others:
+            asked = {hit["owner"] for _, hit in others[0]}
+            found = [(score, hit) for score, hit in found if hit["owner"] in asked]
+        scored = {hit["owner"]: score for score, hit in found}
+        spots = spots_of(hit for _, hit in found)
+        scores = np.array([scored[spot.owner] for spot in spots], np.float64)
+        return Matches(self._give(spots), scores, len(spots) >= _MAX_MATCHES)
 
     def term_scores(self, text: str, rows: Rows) -> Scores:
         """(t, n) what each distinct term of `text` adds to the score of each row, from its message."""
@@ -156,16 +177,15 @@ class MilvusView:
         return self._give(self._places.window(place_of(partition), first, last))
 
     def within(self, start: float, end: float) -> Rows:
-        """Messages of all partitions with start <= sent_at < end, in (time, arrival) order.
+        """Messages of all partitions with start <= sent_at < end, in (time, arrival) order; of more than
+        16,384 a sample.
 
         Args:
             start: POSIX seconds, read to the nearest microsecond.
             end: The same.
         """
-        first, last = (max(-_EVER, microseconds_of(time)) for time in (start, end))
-        condition = all_of([self._within, f"sent >= {first}", f"sent < {last}"])
-        pages = self._table.pages(condition, SPOT_FIELDS)
-        return self._give(spots_of(row for page in pages for row in page))
+        condition = all_of([self._within, _sent_in(start, end)])
+        return self._give(spots_of(self._table.sample(condition, SPOT_FIELDS)))
 
     def latest(self) -> float | None:
         """sent_at of the last message, POSIX seconds; None when there is none."""
@@ -219,6 +239,16 @@ class MilvusView:
             if owner in found:
                 vectors[index] = to_vector(found[owner])
         return vectors
+
+    def _weighted(self, text: str) -> dict[int, float]:
+        """A text as a sparse vector of idf, of the terms that occur."""
+        terms = Counter(split_terms(text, language=self._language))
+        idf = self._idf(terms)
+        query: defaultdict[int, float] = defaultdict(float)
+        for term, repeats in terms.items():
+            if self._frequencies[term]:
+                query[dimension_of(term_number(term))] += repeats * idf[term]
+        return query
 
     def _remembered(self, rows: Rows) -> list[Message | None]:
         """Messages as they were loaded last, read now where they were not."""
@@ -274,3 +304,15 @@ class MilvusView:
     def _require(self, rows: Rows) -> None:
         if not ((rows >= 0) & (rows < len(self._spots))).all():
             raise StoreError("A row is valid for the view that gave it; this view has not.")
+
+
+def _sent_in(start: float, end: float) -> str:
+    """Whether a message was sent at start <= sent_at < end, POSIX seconds."""
+    first, last = (max(-_EVER, microseconds_of(time)) for time in (start, end))
+    return f"sent >= {first} and sent < {last}"
+
+
+def _holds_any(terms: Iterable[str]) -> str:
+    """Whether a message holds one of some terms, at least one."""
+    numbers = sorted({term_number(term) for term in terms})
+    return f"array_contains_any(terms, {numbers})"

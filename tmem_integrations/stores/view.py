@@ -59,10 +59,29 @@ class IndexedView:
         when no partition holds two messages."""
         return median_gap(self._columns, self._mask)
 
-    def search(self, text: str) -> Matches:
-        """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2)."""
-        terms = split_terms(text, language=self._legs.language)
-        return Matches(*self._legs.lexical.search(terms, self._mask))
+    def search(
+        self,
+        text: str,
+        *,
+        containing: str | None = None,
+        between: tuple[float, float] | None = None,
+    ) -> Matches:
+        """All messages that share at least one term with `text`, with BM25Okapi scores (TEF §4.2).
+
+        Args:
+            text: What is searched for.
+            containing: Only messages that share a term with this text too.
+            between: Only messages with start <= sent_at < end (POSIX seconds).
+        """
+        rows, scores = self._scored(text)
+        kept = np.ones(len(rows), dtype=np.bool_)
+        if containing is not None:
+            kept &= np.isin(rows, self._scored(containing)[0])
+        if between is not None:
+            first, last = (microseconds_of(time) for time in between)
+            sent = self._columns.sent[rows]
+            kept &= (first <= sent) & (sent < last)
+        return Matches(rows[kept], scores[kept])
 
     def term_scores(self, text: str, rows: Rows) -> Scores:
         """(t, n) what each distinct term of `text` adds to the score of each row."""
@@ -141,6 +160,10 @@ class IndexedView:
         """(n, d) unit vectors, a zero vector where one is missing; None when the store keeps none."""
         self._require(rows)
         return self._source.load_vectors(self._legs.ids(rows), self._as_of)
+
+    def _scored(self, text: str) -> tuple[Rows, Scores]:
+        terms = split_terms(text, language=self._legs.language)
+        return self._legs.lexical.search(terms, self._mask)
 
     def _order(self, code: int) -> PartitionOrder:
         order = self._orders.get(code)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tmem_integrations.retrieval import Retrieval
     from tmem_integrations.retriever import TemporalForestRetriever
     from tmem_integrations.stores.chroma import ChromaStore
-    from tmem_integrations.stores.milvus import MilvusStore as MilvusStore
+    from tmem_integrations.stores.milvus import MilvusStore
 
 # Imported when first used: `import tmem_integrations` alone loads no framework and no numpy.
 _HOMES = {
@@ -33,7 +33,6 @@ _HOMES = {
     "TmemError": "errors",
 }
 
-# Without MilvusStore, which needs an extra: `import *` works without it.
 __all__ = [
     "PAPER",
     "AnticipatoryMemory",
@@ -41,6 +40,7 @@ __all__ = [
     "ChromaStore",
     "ForestConfig",
     "Message",
+    "MilvusStore",
     "Query",
     "Retrieval",
     "TemporalForestRetriever",

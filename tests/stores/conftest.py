@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from tmem_integrations.stores.chroma import ChromaStore
+from tmem_integrations.stores.milvus import MilvusStore
 
 _collections = (f"messages_{n}" for n in itertools.count())
 
@@ -12,10 +13,10 @@ _collections = (f"messages_{n}" for n in itertools.count())
 @pytest.fixture(scope="session")
 def milvus_file(tmp_path_factory):
     """A file of milvus-lite that is kept open: to start it for each test would take most of the time."""
-    milvus = pytest.importorskip("tmem_integrations.stores.milvus", exc_type=ImportError)
+    pytest.importorskip("pymilvus")
     pytest.importorskip("milvus_lite")
     file = str(tmp_path_factory.mktemp("milvus") / "chats.db")
-    with milvus.MilvusStore.open(file, collection="held_open"):
+    with MilvusStore.open(file, collection="held_open"):
         yield file
 
 
@@ -37,6 +38,4 @@ def _make(request, tmp_path):
     if request.param == "folder":
         return ChromaStore.open(tmp_path / "chat")
     file = request.getfixturevalue("milvus_file")
-    from tmem_integrations.stores.milvus import MilvusStore
-
     return MilvusStore.open(file, collection=next(_collections))

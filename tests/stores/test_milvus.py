@@ -29,16 +29,15 @@ from tmem_integrations.errors import (
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Query, Scope
 from tmem_integrations.protocols import IngestReport
+from tmem_integrations.stores import milvus, milvus_places, milvus_table, milvus_view
 from tmem_integrations.stores.chroma import ChromaStore
+from tmem_integrations.stores.milvus import MilvusStore
+from tmem_integrations.stores.milvus_rows import digest
 from tmem_integrations.stores.versions import Row, edited
 
-milvus = pytest.importorskip("tmem_integrations.stores.milvus", exc_type=ImportError)
+pytest.importorskip("pymilvus")
 pytest.importorskip("milvus_lite")
 
-from tmem_integrations.stores import milvus_places, milvus_table, milvus_view  # noqa: E402
-from tmem_integrations.stores.milvus_rows import digest  # noqa: E402
-
-MilvusStore = milvus.MilvusStore
 PATIENCE = 60.0
 HOSTILE = ('a" or key != "', "a\\", "a' or 1 == 1 --", "{x}", 'x"]', "\nx", "%")
 
@@ -151,23 +150,6 @@ def test_a_server_is_used_by_address_and_named_when_it_goes_away(server):
                 use()
         with pytest.raises(IngestError, match=rf"0 of 1 .*Milvus at {uri}"):
             store.upsert([said("m2")])
-
-
-def test_without_the_extra_the_error_has_the_pip_line():
-    code = (
-        "import sys; sys.modules['pymilvus'] = None\n"
-        "import tmem_integrations.stores.chroma\n"
-        "import tmem_integrations.stores.milvus"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (
-        done.stderr.strip()
-        .splitlines()[-1]
-        .endswith(
-            "A store in Milvus needs pymilvus, which is not installed: "
-            'pip install "tmem-integrations[milvus]"'
-        )
-    )
 
 
 def test_another_model_dimension_language_or_partition_key_is_refused_naming_both(opened):

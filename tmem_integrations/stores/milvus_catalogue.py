@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tmem_integrations.stores.milvus_client import DataType
 from tmem_integrations.stores.milvus_rows import MAX_BYTES, MAX_PIECES, cut_pieces, digest
 from tmem_integrations.stores.milvus_scope import all_of, one_of
 from tmem_integrations.stores.milvus_table import Layout, MilvusTable
@@ -22,15 +21,15 @@ SCHEMA = 1
 
 _CHANNEL, _UNSETTLED, _EDITING = "channel", "unsettled", "editing"
 _CLOCK, _BUILT = "clock", "built"
-_TEXT = {"datatype": DataType.VARCHAR, "max_length": 32}
+_TEXT = {"datatype": "VARCHAR", "max_length": 32}
 _LAYOUT = Layout(
     fields={
         "key": _TEXT | {"is_primary": True},
         "kind": _TEXT,
         "tenant": _TEXT,
         "record": {
-            "datatype": DataType.ARRAY,
-            "element_type": DataType.VARCHAR,
+            "datatype": "ARRAY",
+            "element_type": "VARCHAR",
             "max_length": MAX_BYTES,
             "max_capacity": MAX_PIECES,
         },

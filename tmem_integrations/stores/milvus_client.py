@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tmem_integrations.errors import (
     ConfigError,
@@ -22,16 +22,9 @@ from tmem_integrations.errors import (
     StoreLockedError,
 )
 
-try:
-    import grpc
-    from pymilvus import CollectionSchema, DataType, MilvusClient, MilvusException
-except ModuleNotFoundError as error:
-    raise MissingExtraError("pymilvus", "milvus", "A store in Milvus") from error
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
 
-__all__ = ["CollectionSchema", "DataType", "Milvus", "MilvusClient"]
-
-# What it logs as an error it also raises.
-logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 
 _SCHEMES = ("http://", "https://", "tcp://", "unix:")
 # pymilvus says so when nobody answers at the address.
@@ -73,11 +66,20 @@ class Milvus:
 
     Raises:
         ConfigError: If `uri` is neither address nor file.
+        MissingExtraError: If pymilvus, or for a file milvus-lite, is not installed.
         StoreLockedError: If another process has the file open.
         StoreError: If nobody answers.
     """
 
+    client: MilvusClient
+
     def __init__(self, uri: str, *, token: str | None, database: str, timeout: float) -> None:
+        try:
+            from pymilvus import MilvusClient
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("pymilvus", "milvus", "A store in Milvus") from error
+        # What it logs as an error it also raises.
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         self.uri = uri
         self.timeout = timeout
         self.file = _file_of(uri)
@@ -101,6 +103,9 @@ class Milvus:
     @contextmanager
     def errors(self) -> Iterator[None]:
         """Turn what Milvus raises into a `StoreError` that names the address."""
+        import grpc
+        from pymilvus import MilvusException
+
         try:
             yield
         except grpc.RpcError as error:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tmem_integrations.batches import batches
-from tmem_integrations.stores.milvus_client import (
-    CollectionSchema,
-    DataType,
-    Milvus,
-    MilvusClient,
-)
+from tmem_integrations.stores.milvus_client import Milvus
 from tmem_integrations.stores.milvus_rows import MAX_BYTES, MAX_PIECES, MAX_TERMS, Entity
 from tmem_integrations.stores.milvus_scope import all_of, one_of
+
+if TYPE_CHECKING:
+    from pymilvus import CollectionSchema
 
 MAX_ROWS = 16_384
 """How many rows Milvus gives in one answer."""
@@ -22,8 +20,9 @@ MAX_ROWS = 16_384
 # Of an answer; how many rows of a history a range of digests holds is a matter of chance.
 _SAMPLED = 0.9
 _MAX_KEYS = 500
-_NUMBER = {"datatype": DataType.INT64}
-_DIGEST = {"datatype": DataType.VARCHAR, "max_length": 32}
+_TYPES = ("datatype", "element_type")
+_NUMBER = {"datatype": "INT64"}
+_DIGEST = {"datatype": "VARCHAR", "max_length": 32}
 # Milvus-lite scans the rows it has not flushed once per call, and far slower than those it has.
 _MAX_UNFLUSHED = 200
 
@@ -33,7 +32,7 @@ class Layout:
     """How a collection is made.
 
     Attributes:
-        fields: Name of each scalar field to what pymilvus' `add_field` takes.
+        fields: Name of each scalar field to what pymilvus' `add_field` takes, types by their names.
         indexed: Scalar fields that filters compare.
         words: Whether there is a sparse vector of words.
         dimension: Of the dense vectors; None when there are none.
@@ -49,9 +48,9 @@ class Layout:
 
 def message_layout(*, dimension: int | None, by_tenant: bool, n_partitions: int) -> Layout:
     """The collection of messages."""
-    text = {"datatype": DataType.VARCHAR, "max_length": MAX_BYTES}
-    pieces = {"element_type": DataType.VARCHAR, "max_length": MAX_BYTES, "max_capacity": MAX_PIECES}
-    terms = {"element_type": DataType.INT64, "max_capacity": MAX_TERMS}
+    text = {"datatype": "VARCHAR", "max_length": MAX_BYTES}
+    pieces = {"element_type": "VARCHAR", "max_length": MAX_BYTES, "max_capacity": MAX_PIECES}
+    terms = {"element_type": "INT64", "max_capacity": MAX_TERMS}
     numbers = ("sent", "known", "until", "arrival")
     names = ("owner", "channel", "topic", "author", "author_id", "place", *["tenant"] * by_tenant)
     fields: dict[str, Mapping[str, Any]] = {
@@ -59,9 +58,9 @@ def message_layout(*, dimension: int | None, by_tenant: bool, n_partitions: int)
         "id": text,
         **dict.fromkeys(names, _DIGEST),
         **dict.fromkeys(numbers, _NUMBER),
-        "terms": terms | {"datatype": DataType.ARRAY},
-        "record": pieces | {"datatype": DataType.ARRAY},
-        "earlier": pieces | {"datatype": DataType.ARRAY},
+        "terms": terms | {"datatype": "ARRAY"},
+        "record": pieces | {"datatype": "ARRAY"},
+        "earlier": pieces | {"datatype": "ARRAY"},
     }
     fields["tenant" if by_tenant else "channel"] = _DIGEST | {"is_partition_key": True}
     return Layout(
@@ -94,13 +93,13 @@ class MilvusTable:
         with self._milvus.errors():
             self._client.create_collection(
                 self._collection,
-                schema=_schema_of(layout),
+                schema=self._schema_of(layout),
                 # Whoever wrote reads what was written.
                 consistency_level="Strong",
                 **({"num_partitions": layout.n_partitions} if layout.n_partitions else {}),
                 **self._patience,
             )
-            indices = MilvusClient.prepare_index_params()
+            indices = self._client.prepare_index_params()
             if layout.words:
                 indices.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
             # Read by key, never searched: an index that costs nothing.
@@ -237,6 +236,19 @@ class MilvusTable:
             )
         return [[(hit["distance"], hit["entity"]) for hit in hits] for hits in found]
 
+    def _schema_of(self, layout: Layout) -> CollectionSchema:
+        from pymilvus import DataType
+
+        schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+        for name, options in layout.fields.items():
+            types = {key: DataType[options[key]] for key in _TYPES if key in options}
+            schema.add_field(name, **{**options, **types})
+        if layout.words:
+            schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
+        if layout.dimension is not None:
+            schema.add_field("vector", DataType.FLOAT_VECTOR, dim=layout.dimension)
+        return schema
+
     @property
     def _client(self) -> Any:
         return self._milvus.client
@@ -244,14 +256,3 @@ class MilvusTable:
     @property
     def _patience(self) -> dict[str, float]:
         return {"timeout": self._milvus.timeout}
-
-
-def _schema_of(layout: Layout) -> CollectionSchema:
-    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-    for name, options in layout.fields.items():
-        schema.add_field(name, **options)
-    if layout.words:
-        schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
-    if layout.dimension is not None:
-        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=layout.dimension)
-    return schema

@@ -10,20 +10,13 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
-from tmem_integrations.access import AccessLike, Guard, Redact
-from tmem_integrations.anticipation.cascade import Cascade, Recalled
+from tmem_integrations.access import AccessLike, Redact
 from tmem_integrations.anticipation.estimate import rehearse
-from tmem_integrations.anticipation.index import Index, Tables, Visible
 from tmem_integrations.anticipation.ingest import Desk, OnStep, file_messages, finish_filing
-from tmem_integrations.anticipation.ledger import Ledger, fingerprint
-from tmem_integrations.anticipation.persona import PersonaFact
+from tmem_integrations.anticipation.ledger import Ledger
+from tmem_integrations.anticipation.recalling import Recaller
 from tmem_integrations.anticipation.recipes import CENTRED, RecallConfig
-from tmem_integrations.anticipation.recollection import (
-    RecalledItem,
-    RecalledScene,
-    Recollection,
-    write_recollection,
-)
+from tmem_integrations.anticipation.recollection import Recollection
 from tmem_integrations.anticipation.retiring import mend_scenes, retire_orphans
 from tmem_integrations.anticipation.rule_writer import RuleWriter
 from tmem_integrations.anticipation.writer import Writer
@@ -42,7 +35,6 @@ from tmem_integrations.protocols import (
     Reached,
     Vectors,
 )
-from tmem_integrations.text import split_terms, without_function_words
 
 # Seconds after which an asynchronous write looks again whether another one is done.
 _LOOK_AGAIN = 0.02
@@ -89,7 +81,7 @@ class AnticipatoryMemory:
         # Filing reads what is left to do off the ledger: two at once would do it twice. Not bound to a
         # thread: an asynchronous filing ends where the event loop lets it.
         self._writing = threading.Lock()
-        self._index = Index(history.store, self.embedder, self.ledger)
+        self._recaller = Recaller(history, self.embedder, self.ledger)
 
     @classmethod
     def from_messages(
@@ -245,7 +237,7 @@ class AnticipatoryMemory:
         """
         query = question if isinstance(question, Query) else self.query(question, **filters)
         (vector,) = self.embedder.embed([query.text])
-        return self._recall(query, vector, config or self.config)
+        return self._recaller.recall(query, vector, config or self.config)
 
     async def aretrieve(
         self, question: str | Query, *, config: RecallConfig | None = None, **filters: Any
@@ -253,7 +245,7 @@ class AnticipatoryMemory:
         """`retrieve` without blocking the event loop."""
         query = question if isinstance(question, Query) else self.query(question, **filters)
         (vector,) = await self.embedder.aembed([query.text])
-        return await asyncio.to_thread(self._recall, query, vector, config or self.config)
+        return await asyncio.to_thread(self._recaller.recall, query, vector, config or self.config)
 
     def reach(
         self, question: str, scope: Scope, vector: Vectors | None, most: int
@@ -261,8 +253,7 @@ class AnticipatoryMemory:
         """Messages that share no word with a question, best first: anchors for a forest."""
         if vector is None:
             return ()
-        cascade, _, _ = self._cascade(question, scope, vector, self.config)
-        return cascade.reach(most)
+        return self._recaller.reach(question, scope, vector, self.config, most)
 
     def estimate(self, messages: Iterable[Message | Mapping[str, Any]]) -> Estimate:
         """What a model would be asked to write about new messages, before it is: see `estimate`.
@@ -322,92 +313,10 @@ class AnticipatoryMemory:
         found = self.store.get(missing)
         return [*(found[one] for one in missing if one in found), *messages]
 
-    def _recall(self, query: Query, vector: Vectors, config: RecallConfig) -> Recollection:
-        scope = self.history.scope(query)
-        cascade, tables, visible = self._cascade(query.text, scope, vector, config)
-        recalled = cascade.recall() if query.text.strip() else Recalled()
-        ids = [m for hit in recalled.scenes for m in tables.scenes[hit.index].message_ids]
-        ids += [m for hit in recalled.items for m in tables.items[hit.index].message_ids]
-        admitted = {one for one, seen in zip(tables.turn_ids, visible.turns, strict=True) if seen}
-        authors = {a for hit in recalled.scenes for a in tables.scenes[hit.index].authors}
-        facts = self._traits(authors, admitted, config.persona_facts)
-        ids += [one for _, turns in facts for one in turns]
-        sources = self.store.get(dict.fromkeys(ids))
-        shown = self._shown(sources, scope)
-        scenes = [
-            RecalledScene(scene, tuple(sources[one] for one in scene.message_ids), hit.via)
-            for hit in recalled.scenes
-            if shown.issuperset((scene := tables.scenes[hit.index]).message_ids)
-        ]
-        items = [
-            RecalledItem(item, hit.via)
-            for hit in recalled.items
-            if shown.issuperset((item := tables.items[hit.index]).message_ids)
-        ]
-        traits = {fact.id: fact for fact, turns in facts if shown.issuperset(turns)}
-        found = write_recollection(
-            query, scenes, items, traits, self.history.counter, config, self.history.timezone
-        )
-        return (
-            found
-            if found.text
-            else Recollection(query, explanation=self._why_empty(query, visible))
-        )
-
-    def _cascade(
-        self, question: str, scope: Scope, vector: Vectors, config: RecallConfig
-    ) -> tuple[Cascade, Tables, Visible]:
-        tables = self._index.tables()
-        visible = self._index.visible(tables, scope)
-        terms = split_terms(without_function_words(question))
-        return Cascade(tables, visible, terms, vector, config), tables, visible
-
-    def _traits(
-        self, authors: Collection[str], admitted: Collection[str], most: int
-    ) -> list[tuple[PersonaFact, tuple[str, ...]]]:
-        """The latest traits of speakers, each with all turns of its scene.
-
-        Whoever wrote a trait was shown the whole scene, whichever turns they name for it.
-        """
-        with self.ledger.reading():
-            persona, scenes = self.ledger.persona, self.ledger.scenes
-        found: list[tuple[PersonaFact, tuple[str, ...]]] = []
-        n_found: Counter[str] = Counter()
-        for fact in reversed(list(persona.values())):
-            scene = scenes.get(fact.scene_id)
-            if scene is None or fact.author not in authors or n_found[fact.author] >= most:
-                continue
-            if all(one in admitted for one in scene.message_ids):
-                n_found[fact.author] += 1
-                found.append((fact, scene.message_ids))
-        return found[::-1]
-
-    def _shown(self, sources: Mapping[str, Message], scope: Scope) -> set[str]:
-        """Of which messages what was derived may be shown: those the asker gets as they were filed."""
-        there = [m for m in sources.values() if scope.admits(m) and self._is_as_filed(m)]
-        given = Guard(scope, self.store, self.history.redact).check(there)
-        return {
-            message.id
-            for message, own in zip(there, given, strict=True)
-            if own is not None
-            and (own.text, own.author, own.role) == (message.text, message.author, message.role)
-        }
-
-    def _is_as_filed(self, message: Message) -> bool:
-        turn = self.ledger.turns.get(message.id)
-        return turn is not None and turn.fingerprint == fingerprint(message)
-
     def _spent(self) -> dict[str, Any] | None:
         """Calls and tokens of this writer since it was made; None where no model writes."""
         spent: Callable[[], dict[str, Any]] | None = getattr(self.writer, "spent", None)
         return None if spent is None else spent()
-
-    def _why_empty(self, query: Query, visible: Visible) -> str:
-        if not query.text.strip():
-            return "The question is empty."
-        if not visible.turns.any():
-            return "Nothing that was filed is in the scope of the question."
-        return "Nothing that was filed is like the question."
 
     def _desk(self) -> Desk:
         return Desk(self.ledger, self.writer, self.store.get, self._on_step)

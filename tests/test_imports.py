@@ -17,6 +17,7 @@ CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 # each other.
 LAYERS = (
     {"errors", "batches", "counting", "suggestions"},
+    {"times"},
     {"messages", "config", "date_forms"},
     {"protocols", "trace", "text", "dates", "hostile"},
     {"access", "prompts", "told_view"},

@@ -7,14 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmem_integrations.errors import MessageError, QueryError
-from tmem_integrations.messages import (
-    Message,
-    Query,
-    Scope,
-    from_microseconds,
-    read_messages,
-    to_microseconds,
-)
+from tmem_integrations.messages import Message, Query, Scope, read_messages
+from tmem_integrations.times import from_microseconds, to_microseconds
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

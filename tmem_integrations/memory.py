@@ -20,7 +20,7 @@ from tmem_integrations.forgetting import Forgotten, Selector
 from tmem_integrations.judges.model import Prompts, ceilings_of, model_panel
 from tmem_integrations.judges.panel import RULES, Panel
 from tmem_integrations.judges.reranking import RerankedGate
-from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages, zone_of
+from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import VerdictCache, verdict_cache_of
@@ -39,6 +39,7 @@ from tmem_integrations.requests import Flow
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.storing import remake_vectors, store_changes, store_in_chunks
 from tmem_integrations.suggestions import suggest
+from tmem_integrations.times import zone_of
 from tmem_integrations.told_view import ToldView
 from tmem_integrations.trace import OnStage
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmem_integrations.messages import Message, Query, Scope, to_microseconds
+from tmem_integrations.messages import Message, Query, Scope
 from tmem_integrations.protocols import partition_of
 from tmem_integrations.stores.timeline import Timeline, microseconds_of
 from tmem_integrations.stores.versions import NEVER
+from tmem_integrations.times import to_microseconds
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NAMES = st.sampled_from(["ops", "secret", "ann"]) | st.none()

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_helpers import START, said, unit
 
-from tmem_integrations.messages import Query, Scope, to_microseconds
+from tmem_integrations.messages import Query, Scope
 from tmem_integrations.stores import snapshot
 from tmem_integrations.stores.chroma import ChromaStore
 from tmem_integrations.stores.rows import from_metadata, to_metadata
@@ -21,6 +21,7 @@ from tmem_integrations.stores.versions import (
     edited,
     versions_of,
 )
+from tmem_integrations.times import to_microseconds
 
 NOW = START + timedelta(days=30)
 QUESTION = "alpha beta gamma"

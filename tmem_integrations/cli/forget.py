@@ -64,7 +64,7 @@ def forget(
 
     Exit code 1 when no message meets the conditions.
     """
-    from tmem_integrations.messages import zone_of
+    from tmem_integrations.times import zone_of
 
     if not (ids or authors or channels or before):
         raise QueryError("Say what to forget: --id, --author, --channel or --before.")

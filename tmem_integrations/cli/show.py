@@ -48,7 +48,7 @@ def show(
 
     Exit code 1 when nothing was found; the reason is on stderr.
     """
-    from tmem_integrations.messages import zone_of
+    from tmem_integrations.times import zone_of
     from tmem_integrations.visual.terminal import ForestView
 
     with opened(source, asker=asker, members=members, format=format, timezone=timezone) as memory:

@@ -15,7 +15,8 @@ from tmem_integrations.evaluation.datasets.jsonl import read_question
 from tmem_integrations.evaluation.questions import Dataset, Gold, Question, Unit
 from tmem_integrations.evaluation.records import read_lines, text_of, texts_of
 from tmem_integrations.evaluation.validation import check_dataset
-from tmem_integrations.messages import Message, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import zone_of
 
 
 @dataclass(frozen=True, slots=True)

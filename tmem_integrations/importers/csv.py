@@ -26,7 +26,8 @@ from tmem_integrations.importers.frame import (
     read_lines,
 )
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import zone_of
 
 _DELIMITERS = ",;\t|"
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")

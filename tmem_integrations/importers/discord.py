@@ -15,7 +15,8 @@ from tmem_integrations.importers.json_source import (
     read_record,
 )
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, read_time
+from tmem_integrations.messages import Message
+from tmem_integrations.times import read_time
 
 _SAID = frozenset({"Default", "Reply", "ChatInputCommand", "ContextMenuCommand"})
 _MENTION = re.compile(r"<@!?(\d+)>")

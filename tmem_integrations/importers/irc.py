@@ -25,7 +25,8 @@ from tmem_integrations.importers.frame import (
 )
 from tmem_integrations.importers.irc_lines import NewDate, Said, SystemLine, parse_line
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import zone_of
 
 _N_SNIFFED = 60
 _SNIFFED_SHARE = 0.8

@@ -24,7 +24,8 @@ from tmem_integrations.importers.frame import (
     read_lines,
 )
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import zone_of
 
 _N_SNIFFED = 5
 # An object that holds a list of messages is an export of one of the chat programs.

@@ -30,7 +30,8 @@ from tmem_integrations.importers.frame import (
 )
 from tmem_integrations.importers.html_text import text_of_html
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, clean_text, read_time, zone_of
+from tmem_integrations.messages import Message, clean_text
+from tmem_integrations.times import read_time, zone_of
 
 _N_SNIFFED = 12
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*: ")

@@ -18,7 +18,8 @@ from tmem_integrations.importers.frame import Entry, Importer, ImportOptions, Sk
 from tmem_integrations.importers.json_source import Record, parse_document, read_record
 from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.importers.slack_text import SlackNames, block_lines, plain_text
-from tmem_integrations.messages import Message, read_time
+from tmem_integrations.messages import Message
+from tmem_integrations.times import read_time
 
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 _SAID = frozenset(

@@ -34,7 +34,8 @@ from tmem_integrations.importers.json_source import (
 )
 from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.importers.teams_cards import card_lines, forwarded_lines
-from tmem_integrations.messages import Message, read_time
+from tmem_integrations.messages import Message
+from tmem_integrations.times import read_time
 
 _GRAPH = re.compile(r'"messageType":\s*"')
 _ACCOUNT_SAID = frozenset({"RichText/Html", "RichText", "Text", "RichText/Media_Card"})

@@ -25,7 +25,8 @@ from tmem_integrations.importers.json_source import (
     read_record,
 )
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, read_time, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import read_time, zone_of
 
 _CHAT_TYPE = re.compile(
     r'"type":\s*"(?:(?:personal|bot)_chat|private_(?:group|supergroup|channel)|public_(?:group|supergroup|'

@@ -30,7 +30,8 @@ from tmem_integrations.importers.frame import (
     read_lines,
 )
 from tmem_integrations.importers.report import ImportReport
-from tmem_integrations.messages import Message, read_time
+from tmem_integrations.messages import Message
+from tmem_integrations.times import read_time
 
 # Of one speaker, cues with a shorter pause between them are one message, until it is as long as that.
 _PAUSE = timedelta(seconds=5)

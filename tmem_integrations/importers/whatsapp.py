@@ -35,7 +35,8 @@ from tmem_integrations.importers.whatsapp_lines import (
     wall_time,
 )
 from tmem_integrations.importers.whatsapp_text import is_deleted, shown_text
-from tmem_integrations.messages import Message, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import zone_of
 
 _N_SNIFFED = 40
 _CHAT_NAME = re.compile(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tmem_integrations.errors import StoreError
-from tmem_integrations.messages import to_microseconds
 from tmem_integrations.protocols import partition_of
 from tmem_integrations.stores.legs import Legs
 from tmem_integrations.stores.table import Manifest, Table
 from tmem_integrations.stores.versions import Row, versions_of
+from tmem_integrations.times import to_microseconds
 
 
 def find_problems(table: Table, manifest: Manifest, legs: Legs) -> Iterator[str]:

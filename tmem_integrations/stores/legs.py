@@ -10,11 +10,12 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Message, Scope, to_microseconds
+from tmem_integrations.messages import Message, Scope
 from tmem_integrations.stores.lexical import LexicalIndex, Postings
 from tmem_integrations.stores.timeline import Timeline
 from tmem_integrations.stores.versions import NEVER, Row, Version, versions_of
 from tmem_integrations.text import index_text, split_terms
+from tmem_integrations.times import to_microseconds
 
 
 @dataclass(frozen=True, slots=True)

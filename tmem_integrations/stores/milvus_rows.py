@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from tmem_integrations.errors import InputError
-from tmem_integrations.messages import Message, to_microseconds
+from tmem_integrations.messages import Message
 from tmem_integrations.protocols import Partition, Vectors, partition_of
 from tmem_integrations.stores.rows import from_metadata, to_metadata
 from tmem_integrations.stores.versions import Row, Version, versions_of
 from tmem_integrations.text import index_text, split_terms
+from tmem_integrations.times import to_microseconds
 
 Entity = dict[str, Any]
 

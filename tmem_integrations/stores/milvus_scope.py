@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from tmem_integrations.messages import Query, Scope, to_microseconds
+from tmem_integrations.messages import Query, Scope
 from tmem_integrations.stores.milvus_rows import digest
 from tmem_integrations.stores.versions import NEVER
+from tmem_integrations.times import to_microseconds
 
 # No digest is this short, so nothing is equal to it.
 _NOTHING = "-"

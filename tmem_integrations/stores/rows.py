@@ -13,8 +13,9 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from tmem_integrations.messages import Message, from_microseconds, to_microseconds
+from tmem_integrations.messages import Message
 from tmem_integrations.stores.versions import Earlier, Row
+from tmem_integrations.times import from_microseconds, to_microseconds
 
 Metadata = dict[str, str | int]
 

@@ -22,9 +22,10 @@ import snowballstemmer
 
 from tmem_integrations import text as text_module
 from tmem_integrations.errors import MessageError, StoreError
-from tmem_integrations.messages import Message, from_microseconds, to_microseconds
+from tmem_integrations.messages import Message
 from tmem_integrations.stores.legs import Dump, Legs
 from tmem_integrations.stores.lexical import Postings
+from tmem_integrations.times import from_microseconds, to_microseconds
 
 _log = logging.getLogger(__name__)
 _NAME = "legs.npz"

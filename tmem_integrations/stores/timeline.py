@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.messages import Message, Scope, to_microseconds
+from tmem_integrations.messages import Message, Scope
 from tmem_integrations.protocols import Partition, partition_of
 from tmem_integrations.stores.codes import Codes
 from tmem_integrations.stores.growing import GrowingArray
 from tmem_integrations.stores.versions import NEVER
+from tmem_integrations.times import to_microseconds
 
 _PACE_LAG = 5
 _PACE_SAMPLE = 50_000

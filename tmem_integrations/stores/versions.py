@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tmem_integrations.messages import Message, to_microseconds
+from tmem_integrations.messages import Message
 from tmem_integrations.protocols import Vectors
+from tmem_integrations.times import to_microseconds
 
 NEVER = int(np.iinfo(np.int64).max)
 # A message that a program edits every minute must not make each edit dearer than the last.

@@ -13,7 +13,8 @@ from tmem_integrations.errors import ImportFormatError, InputError, MessageError
 from tmem_integrations.evaluation.questions import Dataset, Gold, Question, Rollback
 from tmem_integrations.evaluation.records import optional_text, read_lines, text_of, texts_of
 from tmem_integrations.evaluation.validation import GOLD_KEYS, check_dataset
-from tmem_integrations.messages import Message, read_time, zone_of
+from tmem_integrations.messages import Message
+from tmem_integrations.times import read_time, zone_of
 
 
 def is_jsonl(path: Path) -> bool:

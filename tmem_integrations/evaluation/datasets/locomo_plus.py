@@ -16,7 +16,7 @@ from tmem_integrations.evaluation.datasets.builder import Builder, items, units
 from tmem_integrations.evaluation.datasets.locomo import TURN, turns_of
 from tmem_integrations.evaluation.questions import Dataset, Gold, Question
 from tmem_integrations.evaluation.records import read_json, text_of
-from tmem_integrations.messages import read_time
+from tmem_integrations.times import read_time
 
 _WORDS = (
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]

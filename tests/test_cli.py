@@ -298,6 +298,14 @@ def test_as_of_channel_and_limits_narrow_the_answer(tmem: Tmem, team: Path) -> N
     assert tmem(*asked, "--max-tokens", "60").json["n_tokens"] <= 60
 
 
+@pytest.mark.parametrize("command", ["ask", "show"])
+def test_as_of_is_typed_as_people_write_it(tmem: Tmem, team: Path, command: str) -> None:
+    assert tmem(command, "ship", "--in", team, "--as-of", "yesterday").code == 0
+    wrong = tmem(command, "ship", "--in", team, "--as-of", "soon")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "--as-of must be a time such as 2026-03-12T12:00" in wrong.err
+
+
 def test_members_hide_a_channel_from_who_is_not_in_it(
     tmem: Tmem, team: Path, tmp_path: Path
 ) -> None:
@@ -399,6 +407,7 @@ def test_the_dry_run_names_the_first_messages_and_counts_the_rest(
         (("--author", "Ann", "--author", "Bo"), {"m1", "m2", "m3", "m4"}),
         (("--channel", "board"), {"m3"}),
         (("--before", "2026-03-05"), {"m1", "m2", "m3"}),
+        (("--before", "5 March 2026"), {"m1", "m2", "m3"}),
         (("--id", "m2", "--id", "m4"), {"m2", "m4"}),
         (("--id", "m2", "--id", "m4", "--before", "2026-03-05"), {"m2"}),
         (("--author", "Bo", "--channel", "general", "--before", "2026-03-05"), {"m2"}),

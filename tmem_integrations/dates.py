@@ -177,6 +177,33 @@ def tells_of(text: str, sent_at: datetime, period: Period, zone: tzinfo) -> bool
     return False
 
 
+def read_day(text: str, *, now: datetime, zone: tzinfo) -> date | None:
+    """The one day that a text is, as people write it; the latest such day for one without a year.
+
+    Args:
+        text: The day and nothing else, in English.
+        now: When it is written, aware.
+        zone: Whose days are meant.
+
+    Returns:
+        None when it is something else, or more than one day.
+
+    Examples:
+        >>> from datetime import UTC
+        >>> now = datetime(2026, 3, 25, 12, tzinfo=UTC)
+        >>> [str(read_day(one, now=now, zone=UTC)) for one in ("yesterday", "3 days ago", "28 March")]
+        ['2026-03-24', '2026-03-22', '2025-03-28']
+        >>> read_day("last week", now=now, zone=UTC) is None
+        True
+    """
+    today, text = now.astimezone(zone).date(), text.strip()
+    found = _find_days(text, Today(today, today, today))
+    if len(found) != 1 or found[0][0] != slice(0, len(text)):
+        return None
+    days = found[0][1]
+    return days.start if days.end - days.start == timedelta(days=1) else None
+
+
 def _find_days(question: str, today: Today) -> list[tuple[slice, Days]]:
     """All dates and periods in a question, in order; of those that overlap the longest."""
     found: list[tuple[int, int, Days]] = []

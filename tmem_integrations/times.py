@@ -61,7 +61,9 @@ def read_time(value: object, timezone: str | tzinfo | None, where: str) -> datet
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError as error:
-            raise MessageError(f"{where} must be ISO 8601, got {value!r}.") from error
+            raise MessageError(
+                f"{where} must be ISO 8601, got {value!r}; write it as 2026-03-12T12:00 or 2026-03-12."
+            ) from error
     if not isinstance(value, datetime):
         raise MessageError(f"{where} must be a datetime, ISO 8601 text or seconds, got {value!r}.")
     if value.tzinfo is None or value.utcoffset() is None:

@@ -10,6 +10,7 @@ import typer
 from tmem_integrations.cli import models, options
 from tmem_integrations.cli.output import print_json, print_note
 from tmem_integrations.cli.sources import metadata_of, opened
+from tmem_integrations.cli.times import read_moment
 from tmem_integrations.counting import counted
 from tmem_integrations.errors import ConfigError
 
@@ -59,7 +60,7 @@ def ask(
         retrieval = memory.retrieve(
             question,
             asking_user=asker,
-            as_of=as_of,
+            as_of=read_moment(as_of, timezone, "--as-of"),
             channels=channels or None,
             max_messages=max_messages,
             max_tokens=max_tokens,

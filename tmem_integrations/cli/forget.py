@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_json, print_note
 from tmem_integrations.cli.sources import open_store
+from tmem_integrations.cli.times import read_moment
 from tmem_integrations.counting import counted
 from tmem_integrations.errors import QueryError
 
@@ -37,7 +38,7 @@ def forget(
     before: Annotated[
         str | None,
         typer.Option(
-            help="Sent before then, such as 2025-01-01, which is the beginning of that day.",
+            help="Sent before then: 2025-01-01, 30 days ago, 1 March 12:00. A day alone is its beginning.",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +70,10 @@ def forget(
     if not (ids or authors or channels or before):
         raise QueryError("Say what to forget: --id, --author, --channel or --before.")
     conditions = Conditions(
-        ids=ids or None, authors=authors or None, channels=channels or None, before=before
+        ids=ids or None,
+        authors=authors or None,
+        channels=channels or None,
+        before=read_moment(before, timezone, "--before"),
     )
     with open_store(folder, read_only=True) as store:
         done = _memory(store, timezone).forget(**conditions, dry_run=True)
@@ -98,7 +102,7 @@ class Conditions(TypedDict):
     ids: list[str] | None
     authors: list[str] | None
     channels: list[str] | None
-    before: str | None
+    before: datetime | None
 
 
 def _memory(store: ChromaStore, timezone: str | None) -> TemporalMemory:

@@ -35,7 +35,8 @@ AsOf = Annotated[
     str | None,
     typer.Option(
         "--as-of",
-        help="Answer as of then, such as 2026-03-12T12:00; a date alone is the beginning of that day.",
+        help="Answer as of then: 2026-03-12T12:00, 2026-03-12, yesterday, 3 days ago, 12 March 17:00. A "
+        "day alone is its beginning.",
         show_default=False,
     ),
 ]

@@ -11,6 +11,7 @@ import typer
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import console, print_note
 from tmem_integrations.cli.sources import opened
+from tmem_integrations.cli.times import read_moment
 from tmem_integrations.errors import ConfigError
 
 NOTHING_FOUND = 1
@@ -55,7 +56,7 @@ def show(
         answer = memory.retrieve(
             question,
             asking_user=asker,
-            as_of=as_of,
+            as_of=read_moment(as_of, timezone, "--as-of"),
             channels=channels or None,
             max_messages=max_messages,
         )

@@ -11,6 +11,7 @@ import pytest
 from framework_fakes import Chat, Completion
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from llama_index.core import PromptTemplate as LlamaIndexPrompt
 from llama_index.core.base.llms.types import CompletionResponse
@@ -23,6 +24,7 @@ from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.bridges.rerankers import as_reranker
 from tmem_integrations.bridges.stage_events import STAGE_EVENT
 from tmem_integrations.config import ForestConfig, ModelConfig
+from tmem_integrations.demo import load_history
 from tmem_integrations.errors import ConfigError, ModelError
 from tmem_integrations.prompts.gate import GATE_TEMPLATE, GatePrompt
 from tmem_integrations.prompts.relations import RELATIONS_TEMPLATE
@@ -131,6 +133,22 @@ async def test_a_failing_model_raises_where_that_is_the_policy():
         retriever.invoke(QUESTION)
     with pytest.raises(ModelError):
         await retriever.aretrieve(QUESTION)
+
+
+def test_a_model_that_answers_nonsense_is_told_as_such_and_not_as_a_ceiling():
+    nonsense = FakeListChatModel(responses=["As an assistant I am happy to help!"])
+    retriever = TemporalForestRetriever.from_messages(
+        load_history(), llm=nonsense, max_llm_calls=6, embeddings=False
+    )
+    answer = retriever.retrieve_forest(QUESTION)
+    assert answer.trace.llm_calls <= 6
+    assert len(answer.degraded) == 2
+    assert all("judged by rule: the reply could not be read" in one for one in answer.degraded)
+    strict = TemporalForestRetriever.from_messages(
+        load_history(), llm=nonsense, max_llm_calls=1, embeddings=False, on_model_failure="raise"
+    )
+    with pytest.raises(ModelError, match="the reply could not be read"):
+        strict.invoke(QUESTION)
 
 
 def test_a_ceiling_of_calls_gives_what_there_is_and_says_so():

@@ -96,11 +96,47 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_as_it_was():
     assert lost(parts) == []
 
 
-def test_a_model_that_answers_nothing_readable_is_not_asked_for_ever_smaller_parts():
-    parts, rounds = judge([labels(64)], lambda asked, _: Reply("hm"))
-    assert lost(parts) == labels(64)
+@pytest.mark.parametrize(
+    ("sizes", "n_calls"),
+    [
+        ([64], 2 + 2),  # the whole twice, its halves once
+        ([32, 32], 2 + 2),  # both twice
+        ([16] * 4, 4),
+        ([16] * 6, 6),  # asked at once
+    ],
+)
+def test_a_model_that_answers_nothing_readable_is_not_asked_on_and_on(sizes, n_calls):
+    batches = [labels(n, prefix) for n, prefix in zip(sizes, "abcdef", strict=False)]
+    parts, rounds = judge(batches, lambda asked, _: Reply("hm"))
+    assert lost(parts) == [label for batch in batches for label in batch]
+    assert sum(len(r.prompts) for r in rounds) == n_calls
+    assert {(part.failure, part.refused) for part in parts} == {(UNREADABLE, False)}
+
+
+def test_what_is_read_between_lets_the_unreadable_be_asked_for_longer():
+    def model(asked, _):
+        return Reply("hm") if {"c7", "c20"} & set(asked) else select_all(asked)
+
+    parts, _ = judge([labels(20), labels(3, "d"), labels(3, "e")], model)
+    assert lost(parts) == ["c7", "c20"]
+
+
+def test_a_policy_may_allow_more_unreadable_replies():
+    parts, rounds = judge(
+        [labels(64)], lambda *_: Reply("hm"), retries=RetryPolicy(max_unreadable=14)
+    )
     # The whole twice, its halves twice, its quarters twice.
     assert sum(len(r.prompts) for r in rounds) == 2 * (1 + 2 + 4)
+    assert lost(parts) == labels(64)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_ceiling_on_the_way_does_not_hide_that_replies_could_not_be_read(most):
+    budget = Budget(Ceilings(max_llm_calls=most))
+    parts, _ = judge([labels(4)], lambda *_: Reply("hm"), budget=budget)
+    why = f"{UNREADABLE} (max_llm_calls={most} reached before it could be asked again)"
+    assert why in {part.failure for part in parts}
+    assert all(part.failure.startswith(UNREADABLE) and not part.refused for part in parts)
 
 
 def test_a_failure_that_passes_is_waited_for_and_the_others_are_not_asked_again():
@@ -164,7 +200,8 @@ def test_a_wait_past_the_deadline_is_not_waited():
 
     parts, rounds = judge([["c1"], ["d1"]], model, budget=budget, clock=clock)
     assert [r.timeout for r in rounds] == [2.0]
-    assert [part.failure for part in parts] == ["deadline of 0:00:02 reached", None]
+    why = "busy (deadline of 0:00:02 reached before it could be asked again)"
+    assert [(part.failure, part.refused) for part in parts] == [(why, True), (None, False)]
     assert budget.stopped_by == "deadline of 0:00:02 reached"
 
 
@@ -185,7 +222,14 @@ def test_jitter_shortens_a_wait_by_its_share_at_most():
 
 @pytest.mark.parametrize(
     "setting",
-    [{"max_attempts": 0}, {"first_wait": -1}, {"growth": 0.5}, {"longest_wait": -1}, {"jitter": 2}],
+    [
+        {"max_attempts": 0},
+        {"first_wait": -1},
+        {"growth": 0.5},
+        {"longest_wait": -1},
+        {"jitter": 2},
+        {"max_unreadable": 0},
+    ],
 )
 def test_an_impossible_retry_policy_is_refused(setting):
     with pytest.raises(ConfigError, match=next(iter(setting))):

@@ -1,8 +1,10 @@
 """Asking a model to judge batches of messages when some calls fail.
 
-A call that failed in passing is asked again later; a batch that the model cannot take is halved until
-the one message it fails on is alone, so that message is lost and not its batch. The flow performs no
-I/O and does not sleep: it yields rounds of prompts with the time to wait, and is sent the replies.
+A call that failed in passing is asked again later; a batch that the model cannot take, or answers
+unreadably twice, is halved until the one message it fails on is alone, so that message is lost and not its
+batch. A model that answers little that can be read is not asked on and on: see `RetryPolicy.max_unreadable`.
+The flow performs no I/O and does not sleep: it yields rounds of prompts with the time to wait, and is sent
+the replies.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from tmem_integrations.config import require
 from tmem_integrations.models.budget import Budget
@@ -20,9 +22,11 @@ from tmem_integrations.protocols import Failure, Reply
 T = TypeVar("T")
 
 UNREADABLE = "the reply could not be read"
-# A model that answers nothing readable is not asked about ever smaller halves.
-_MAX_FRUITLESS_HALVINGS = 2
+# Of calls for one prompt whose replies cannot be read.
 _UNREADABLE_ATTEMPTS = 2
+# A message that makes replies unreadable costs two such replies at each halving, and its other half one that
+# can be read.
+_UNREADABLE_PER_READ = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,8 @@ class RetryPolicy:
         growth: Factor from one wait to the next.
         longest_wait: Seconds; a service that asks for more is not asked again.
         jitter: Share of a wait that is drawn by chance, so that callers do not return all at once.
+        max_unreadable: After so many replies that cannot be read, and two more for each that can, what was
+            answered so is not asked again.
     """
 
     max_attempts: int = 3
@@ -42,6 +48,7 @@ class RetryPolicy:
     growth: float = 2.0
     longest_wait: float = 30.0
     jitter: float = 0.25
+    max_unreadable: int = 4
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -50,6 +57,8 @@ class RetryPolicy:
         require(self.growth >= 1, f"{name}.growth", "at least 1", self.growth)
         require(self.longest_wait >= 0, f"{name}.longest_wait", "zero or more", self.longest_wait)
         require(0 <= self.jitter <= 1, f"{name}.jitter", "from 0 to 1", self.jitter)
+        n = self.max_unreadable
+        require(n >= 1, f"{name}.max_unreadable", "at least 1", n)
 
 
 def retry_delay(
@@ -105,7 +114,7 @@ class Judged(Generic[T, Verdict]):
         items: The part's items, in order.
         reading: What the model said; None when it was not judged.
         failure: Why not, in words; None when it was.
-        refused: Whether a ceiling refused the call, so that the model did not fail.
+        refused: Whether a ceiling refused the call, so that the model did not fail, or only in passing.
     """
 
     batch: int
@@ -115,14 +124,20 @@ class Judged(Generic[T, Verdict]):
     refused: bool = False
 
 
+_Failure = Failure | Literal["unreadable"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Part(Generic[T]):
+    """Items to ask about, and how the last call about them, or about more of their batch, failed."""
+
     batch: int
     start: int
     items: tuple[T, ...]
     n_calls: int = 0
-    halvings: int = 0
     wait: float = 0.0
+    error: str | None = None
+    failure: _Failure | None = None
 
 
 def judge_batches(
@@ -160,13 +175,16 @@ def judge_batches(
     while pending:
         asked: list[tuple[_Part[T], str, tuple[int, int]]] = []
         for part in pending:
+            if step.gives_up(part):
+                done.append((part, Judged(part.batch, part.items, None, part.error)))
+                continue
             text = prompt(part.items)
             cost = count_tokens(text), reply_tokens(len(part.items))
             refusal = budget.reserve(*cost, wait=part.wait)
             if refusal is None:
                 asked.append((part, text, cost))
             else:
-                done.append((part, Judged(part.batch, part.items, None, refusal, refused=True)))
+                done.append((part, _refused(part, refusal)))
         pending = []
         if not asked:
             continue
@@ -197,19 +215,26 @@ class _Step(Generic[T, Verdict]):
         self._read: Callable[[Sequence[T], str], Reading[Verdict]] = read
         self._retries = retries
         self._chance = chance
-        self._answered = False
+        self._n_read = 0
+        self._n_unreadable = 0
+
+    def gives_up(self, part: _Part[T]) -> bool:
+        """Whether a part that was answered unreadably is not to be asked about again."""
+        most = self._retries.max_unreadable + _UNREADABLE_PER_READ * self._n_read
+        return part.failure == "unreadable" and self._n_unreadable >= most
 
     def __call__(self, part: _Part[T], reply: Reply) -> Judged[T, Verdict] | list[_Part[T]]:
-        part = replace(part, n_calls=part.n_calls + 1, wait=0.0)
-        failure: Failure | Literal["unreadable"]
+        failure: _Failure
         if reply.error is None:
             reading = self._read(part.items, reply.text)
             if reading.usable:
-                self._answered = True
+                self._n_read += 1
                 return Judged(part.batch, part.items, reading)
+            self._n_unreadable += 1
             error, failure = UNREADABLE, "unreadable"
         else:
             error, failure = reply.error, reply.failure or "transient"
+        part = replace(part, n_calls=part.n_calls + 1, wait=0.0, error=error, failure=failure)
         if failure == "transient" or (
             failure == "unreadable" and part.n_calls < _UNREADABLE_ATTEMPTS
         ):
@@ -218,17 +243,20 @@ class _Step(Generic[T, Verdict]):
             )
             if wait is not None:
                 return [replace(part, wait=wait)]
-        hopeless = not self._answered and part.halvings >= _MAX_FRUITLESS_HALVINGS
-        if len(part.items) > 1 and (
-            failure == "content" or (failure == "unreadable" and not hopeless)
-        ):
+        if len(part.items) > 1 and failure in ("content", "unreadable"):
             return _halves(part)
         return Judged(part.batch, part.items, None, error)
 
 
+def _refused(part: _Part[T], refusal: str) -> Judged[T, Any]:
+    """What a ceiling leaves unjudged; where the model had failed before, that is the reason."""
+    if part.error is None:
+        return Judged(part.batch, part.items, None, refusal, refused=True)
+    why = f"{part.error} ({refusal} before it could be asked again)"
+    return Judged(part.batch, part.items, None, why, refused=part.failure == "transient")
+
+
 def _halves(part: _Part[T]) -> list[_Part[T]]:
     middle = len(part.items) // 2
-    return [
-        _Part(part.batch, part.start, part.items[:middle], halvings=part.halvings + 1),
-        _Part(part.batch, part.start + middle, part.items[middle:], halvings=part.halvings + 1),
-    ]
+    first = replace(part, items=part.items[:middle], n_calls=0)
+    return [first, replace(first, start=part.start + middle, items=part.items[middle:])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,24 +69,14 @@ def demo(
     [cyan]tmem demo --save demo.jsonl[/cyan] to try the other commands on it
     """
     from tmem_integrations import demo as bundled
-    from tmem_integrations.memory import TemporalMemory
-    from tmem_integrations.models.embeddings import StaticEmbedder
 
     if save is not None:
         _save(save)
         return
-    memory = TemporalMemory.from_messages(
-        bundled.load_history(),
-        embedder=StaticEmbedder(),
-        timezone=bundled.TIMEZONE,
-        access=bundled.MEMBERS,
-    )
     asked = question or bundled.QUESTION
-    try:
+    with closing(_remember_bundled()) as memory:
         forest = memory.retrieve(asked, asking_user=asker, max_messages=_N_MESSAGES)
         flat = flat_search(memory, asked, asker)
-    finally:
-        memory.close()
     if as_json:
         print_json(
             {
@@ -99,6 +90,19 @@ def demo(
         _print_comparison(asked, asker, flat, forest, ZoneInfo(bundled.TIMEZONE))
     if not len(forest.forest):
         raise typer.Exit(NOTHING_FOUND)
+
+
+def _remember_bundled() -> TemporalMemory:
+    from tmem_integrations import demo as bundled
+    from tmem_integrations.memory import TemporalMemory
+    from tmem_integrations.models.embeddings import StaticEmbedder
+
+    return TemporalMemory.from_messages(
+        bundled.load_history(),
+        embedder=StaticEmbedder(),
+        timezone=bundled.TIMEZONE,
+        access=bundled.MEMBERS,
+    )
 
 
 def flat_search(memory: TemporalMemory, question: str, asker: str) -> list[Message]:

@@ -16,33 +16,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+Name = Annotated[str, typer.Argument(help="Name or number.", show_default=False)]
+Data = Annotated[Path, typer.Option("--data", help="The data set.", show_default=False)]
+Into = Annotated[Path, typer.Option("--into", help="Folder of table and plot.", show_default=False)]
+Also = Annotated[
+    list[str] | None,
+    typer.Option("--method", help="A method beside the recipe's own; may be repeated."),
+]
+At = Annotated[
+    str | None, typer.Option(help="Bounds N, as 12,36.", show_default="the recipe's own")
+]
+Questions = Annotated[
+    int | None, typer.Option(help="Only the first so many.", min=1, show_default="all")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Answers and judges in recipes that compare texts: openai:NAME or python:MODULE:FACTORY.",
+        show_default="none: texts are compared by what they show",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Of noise and bootstrap.")]
+
+
 def recipe(
-    name: Annotated[str, typer.Argument(help="Name or number.", show_default=False)],
-    data: Annotated[Path, typer.Option("--data", help="The data set.", show_default=False)],
-    into: Annotated[
-        Path, typer.Option("--into", help="Folder of table and plot.", show_default=False)
-    ],
-    also: Annotated[
-        list[str] | None,
-        typer.Option("--method", help="A method beside the recipe's own; may be repeated."),
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option(help="Bounds N, as 12,36.", show_default="the recipe's own")
-    ] = None,
-    questions: Annotated[
-        int | None, typer.Option(help="Only the first so many.", min=1, show_default="all")
-    ] = None,
+    name: Name,
+    data: Data,
+    into: Into,
+    also: Also = None,
+    at: At = None,
+    questions: Questions = None,
     memory_model: eval_options.MemoryModel = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Answers and judges in recipes that compare texts: openai:NAME or "
-            "python:MODULE:FACTORY.",
-            show_default="none: texts are compared by what they show",
-        ),
-    ] = None,
+    model: Model = None,
     base_url: models.BaseUrl = None,
-    seed: Annotated[int, typer.Option(help="Of noise and bootstrap.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Run a named comparison; write table.md, figures.json and plot.svg.
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tmem_integrations.cli import eval_options, models, options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tmem_integrations.evaluation.runs.runner import StageResult
 
 PROBLEMS_FOUND = 1
 
@@ -93,18 +98,22 @@ def run(
         results = runner.run(
             dataset, retrieval, into, contract, llm=llm, judge=judging, report=report
         )
+    _print_results(results, into, as_json)
+    if any(result.failed for result in results):
+        print_note(f"Run it again to try what failed: tmem eval run {data} --into {into} …")
+        raise typer.Exit(PROBLEMS_FOUND)
+
+
+def _print_results(results: Sequence[StageResult], into: Path, as_json: bool) -> None:
     if as_json:
         stages = {
             r.stage: {"finished": r.finished, "failed": r.failed, "done_now": r.done_now}
             for r in results
         }
         print_json({"run": str(into), "stages": stages})
-    else:
-        for result in results:
-            print(f"{result.stage}: {result.finished} finished, {result.failed} failed")
-    if any(result.failed for result in results):
-        print_note(f"Run it again to try what failed: tmem eval run {data} --into {into} …")
-        raise typer.Exit(PROBLEMS_FOUND)
+        return
+    for result in results:
+        print(f"{result.stage}: {result.finished} finished, {result.failed} failed")
 
 
 def check(

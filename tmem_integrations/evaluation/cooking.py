@@ -87,26 +87,69 @@ def cook(
     # A chat with noise in it, perhaps from a model, is taken as it is.
     noisy = recipe.noisy and not dataset.rollbacks
     searched = add_noise(dataset, seed=seed).dataset if noisy else dataset
-    heading = f"# {searched.name}: {recipe.question}\n\n"
     if recipe.runs:
-        runs = []
-        for one in recipe.runs:
-            _share_retrieval(one, recipe.runs, folder)
-            runs.append(_run(one, searched, folder, models, seed=seed, progress=progress))
-        page = html_report(searched, runs, {})
-        (folder / "report.html").write_text(page, encoding="utf-8")
-        tables = markdown_report(searched, runs, {}).partition("\n\n")[2]
-        table, figures, plot = heading + tables, run_records(runs), _run_plot(runs)
+        dish = _compare_runs(recipe.runs, searched, folder, models, seed=seed, progress=progress)
     else:
-        cells: list[Recall] = []
-        bounds = tuple(at or recipe.at)
-        total = len(scored_questions(searched)) * len(bounds)
-        for method in (*recipe.methods(models.memory), *also):
-            advance = progress(method.name, total)
-            cells += measure_recall(searched, method, bounds, progress=advance)
-        table = f"{heading}{markdown_table(*recall_rows(cells, []))}\n"
-        figures, plot = recall_records(cells, []), recall_plot(recipe.question, cells)
-    return _serve(recipe, searched, folder, table, figures, plot)
+        methods = (*recipe.methods(models.memory), *also)
+        dish = _compare_recall(
+            methods, searched, tuple(at or recipe.at), title=recipe.question, progress=progress
+        )
+    return _serve(dish, folder, data=searched.name, question=recipe.question)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dish:
+    """What was compared.
+
+    Attributes:
+        table: Markdown.
+        kind: What the figures are of: "runs" or "recall".
+        figures: JSON values.
+        plot: SVG.
+    """
+
+    table: str
+    kind: str
+    figures: Any
+    plot: str
+
+
+def _compare_runs(
+    variations: Sequence[Variation],
+    dataset: Dataset,
+    folder: Path,
+    models: Models,
+    *,
+    seed: int,
+    progress: Progress,
+) -> _Dish:
+    """Compare by text and answer, and write a page to look into."""
+    runs = []
+    for one in variations:
+        _share_retrieval(one, variations, folder)
+        runs.append(_run(one, dataset, folder, models, seed=seed, progress=progress))
+    page = html_report(dataset, runs, {})
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    table = markdown_report(dataset, runs, {}).partition("\n\n")[2]
+    return _Dish(table, "runs", run_records(runs), _run_plot(runs))
+
+
+def _compare_recall(
+    methods: Sequence[Method],
+    dataset: Dataset,
+    bounds: tuple[int, ...],
+    *,
+    title: str,
+    progress: Progress,
+) -> _Dish:
+    """Compare by what is found."""
+    cells: list[Recall] = []
+    total = len(scored_questions(dataset)) * len(bounds)
+    for method in methods:
+        advance = progress(method.name, total)
+        cells += measure_recall(dataset, method, bounds, progress=advance)
+    table = f"{markdown_table(*recall_rows(cells, []))}\n"
+    return _Dish(table, "recall", recall_records(cells, []), recall_plot(title, cells))
 
 
 def _share_retrieval(one: Variation, runs: Sequence[Variation], folder: Path) -> None:
@@ -165,13 +208,12 @@ def _run_plot(runs: Sequence[RunResults]) -> str:
     return plot or line_plot("Nothing to score", {}, Axis("", 0, 1), Axis("", 0, 1))
 
 
-def _serve(
-    recipe: Recipe, dataset: Dataset, folder: Path, table: str, records: Any, plot: str
-) -> str:
+def _serve(dish: _Dish, folder: Path, *, data: str, question: str) -> str:
+    """Write what was compared; returns the table with its heading."""
+    table = f"# {data}: {question}\n\n{dish.table}"
     (folder / "table.md").write_text(table, encoding="utf-8")
-    (folder / "plot.svg").write_text(plot, encoding="utf-8")
-    kind = "runs" if recipe.runs else "recall"
-    figures = {"data": dataset.name, "question": recipe.question, kind: records}
+    (folder / "plot.svg").write_text(dish.plot, encoding="utf-8")
+    figures = {"data": data, "question": question, dish.kind: dish.figures}
     text = json.dumps(figures, indent=2, ensure_ascii=False)
     (folder / "figures.json").write_text(f"{text}\n", encoding="utf-8")
     return table

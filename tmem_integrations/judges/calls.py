@@ -101,13 +101,7 @@ def judge(
     Raises:
         ModelError: If a batch could not be judged and the policy is to raise.
     """
-    keys = [
-        verdict_key(
-            model=calls.model, prompt_version=version, query=query, candidates=batch.shown,
-            extra=[repr(item) for item in batch.items if not isinstance(item, Message)],
-        )
-        for batch in batches
-    ]  # fmt: skip
+    keys = [_key(batch, calls.model, version, query) for batch in batches]
     known = yield from Recall(keys, kind)
     answers = [
         Answers(batch.items, verdicts)
@@ -128,18 +122,32 @@ def judge(
         schema(max((len(batches[i].items) for i in open_), default=0)),
     )
     for part in judged:
-        batch = batches[open_[part.batch]]
-        failed = part.failure is not None and not part.refused
-        if failed and calls.config.on_failure == "raise":
-            raise ModelError(
-                f"{calls.model} did not judge {counted(len(part.items), 'message')}: {part.failure}. "
-                'ModelConfig(on_failure="degrade") has rules judge them.'
-            )
+        _raise_if_failed(part, calls)
         answers.append(_answer(part))
+        place = open_[part.batch]
+        batch = batches[place]
         whole = len(part.items) == len(batch.items)
         if whole and part.reading is not None and not part.reading.missing:
-            yield from Remember(keys[open_[part.batch]], part.reading.entries, batch.shown)
+            yield from Remember(keys[place], part.reading.entries, batch.shown)
     return tuple(answers)
+
+
+def _key(batch: Batch[T], model: str, version: str, query: Query) -> str:
+    # Messages are among those shown; what else is to be judged, such as a choice of parents, is not.
+    extra = [repr(item) for item in batch.items if not isinstance(item, Message)]
+    return verdict_key(
+        model=model, prompt_version=version, query=query, candidates=batch.shown, extra=extra
+    )
+
+
+def _raise_if_failed(part: Judged[T, Verdict], calls: Calls) -> None:
+    """Raise where the policy says so; what a ceiling refused is no failure."""
+    if part.failure is None or part.refused or calls.config.on_failure != "raise":
+        return
+    raise ModelError(
+        f"{calls.model} did not judge {counted(len(part.items), 'message')}: {part.failure}. "
+        'ModelConfig(on_failure="degrade") has rules judge them.'
+    )
 
 
 def _answer(part: Judged[T, Verdict]) -> Answers[T, Verdict]:

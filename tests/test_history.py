@@ -13,7 +13,7 @@ import pytest
 from tmem_integrations import AnticipatoryMemory
 from tmem_integrations.cli import main
 from tmem_integrations.memory import TemporalMemory
-from tmem_integrations.messages import Message
+from tmem_integrations.messages import Message, Scope
 from tmem_integrations.models.embeddings import StaticEmbedder
 from tmem_integrations.protocols import Reply
 from tmem_integrations.stores.chroma import ChromaStore
@@ -144,7 +144,8 @@ def without_vectors(folder: Path) -> None:
 
 def vector_of(folder: Path, name: str) -> np.ndarray[Any, Any]:
     with ChromaStore.open(folder, read_only=True) as store:
-        vectors = store.load_vectors([name])
+        view = store.view(Scope())
+        vectors = view.vectors(view.rows_of([name]))
     assert vectors is not None
     return vectors[0]
 

@@ -36,7 +36,7 @@ import numpy as np
 from tmem_integrations.anticipation.ledger import Ledger, fingerprint
 from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.memory import TemporalMemory
-from tmem_integrations.messages import Message, Scope
+from tmem_integrations.messages import Message, Query, Scope
 from tmem_integrations.prompts.gate import GateVerdict
 from tmem_integrations.protocols import FILED, Vectors
 from tmem_integrations.stores.chroma import ChromaStore
@@ -134,12 +134,12 @@ def state(folder: Path) -> dict[str, Any]:
     filed = AnticipatoryMemory(TemporalMemory(store, embedder=LetterEmbedder()))
     memory = filed.history
     ids = store.ids(Scope())
-    vectors = store.load_vectors(sorted(ids))
-    vectors_then = store.load_vectors(sorted(ids), BEFORE_EDITS)
+    vectors = vectors_of(store, ids)
+    vectors_then = vectors_of(store, ids, BEFORE_EDITS)
     seen = {
         "messages": sorted(map(repr, store.get(ids).values())),
-        "vectors": None if vectors is None else np.round(vectors, 4).tolist(),
-        "vectors then": None if vectors_then is None else np.round(vectors_then, 4).tolist(),
+        "vectors": vectors,
+        "vectors then": vectors_then,
         "answers": [memory.retrieve(question).text for question in QUESTIONS],
         "answers then": [memory.retrieve(q, as_of=BEFORE_EDITS).text for q in QUESTIONS],
         "judged": sorted(memory.verdicts.message_ids()) if memory.verdicts else [],
@@ -153,6 +153,19 @@ def state(folder: Path) -> dict[str, Any]:
     }
     filed.close()
     return seen
+
+
+def vectors_of(
+    store: ChromaStore, ids: Sequence[str], as_of: datetime | None = None
+) -> dict[str, list[float]]:
+    """Vectors of the messages that there were, by id."""
+    view = store.view(Scope(Query.create("which?", as_of=as_of)))
+    rows = view.rows_of(sorted(ids))
+    vectors = view.vectors(rows)
+    if vectors is None:
+        return {}
+    names = [m.id if m else "" for m in view.load(rows)]
+    return dict(zip(names, np.round(vectors, 4).tolist(), strict=True))
 
 
 def in_child(work: Callable[[], None]) -> int:

@@ -40,3 +40,9 @@ def row_of(view, word):
 def unit(*rows):
     """Vectors as a store takes them."""
     return np.array(rows, dtype=np.float32)
+
+
+def vectors_in(store, *ids, as_of=None):
+    """Vectors of the messages of now or then that there are, in order."""
+    view = store.view(Scope(Query.create("x", as_of=as_of)))
+    return view.vectors(view.rows_of(ids))

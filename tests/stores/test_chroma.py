@@ -10,7 +10,7 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb.config import Settings
-from store_helpers import at, found, in_window, row_of, said, unit
+from store_helpers import at, found, in_window, row_of, said, unit, vectors_in
 
 from tmem_integrations.errors import (
     ConfigError,
@@ -21,7 +21,7 @@ from tmem_integrations.errors import (
 )
 from tmem_integrations.messages import Scope
 from tmem_integrations.protocols import IngestReport
-from tmem_integrations.stores import chroma_table
+from tmem_integrations.stores import chroma_table, vector_copy
 from tmem_integrations.stores.chroma import ChromaStore
 from tmem_integrations.stores.chroma_table import ChromaTable
 
@@ -358,6 +358,9 @@ def test_a_folder_that_lost_its_vectors_still_finds_words_and_says_what_is_missi
             shutil.rmtree(path)
     with ChromaStore.open(folder) as store:
         assert found(store, "word7") == ["m7"]
+        # The copy still knows them.
+        assert np.argmax(vectors_of(store, "word7")) == 7
+        (folder / vector_copy.FILE).unlink()
         with pytest.raises(StoreError, match=r"vectors are missing.*delete the store and import"):
             vectors_of(store, "word7")
         assert "vectors" in store.check()[0]
@@ -571,4 +574,5 @@ def test_vectors_are_read_beside_a_write_that_is_half_done(monkeypatch):
     with ChromaStore.in_memory() as store:
         store.upsert([said("m1", "one")], unit([1, 0]))
         monkeypatch.setattr(ChromaTable, "_get_vectors", half_done)
-        assert store.load_vectors(["m1"]).tolist() == [[1, 0]]
+        monkeypatch.setattr(store, "_copy", None)
+        assert vectors_in(store, "m1").tolist() == [[1, 0]]

@@ -5,7 +5,7 @@ import sqlite3
 import chromadb
 import pytest
 from chromadb.config import Settings
-from store_helpers import said, unit
+from store_helpers import said, unit, vectors_in
 
 from tmem_integrations.errors import StoreError
 from tmem_integrations.models import verdicts
@@ -154,7 +154,7 @@ def test_memory_that_chroma_wrote_behind_its_vectors_is_blanked(tmp_path):
     assert files_with(tmp_path, SECRET) == []
     with ChromaStore.open(tmp_path) as store:
         assert store.check() == ()
-        assert store.load_vectors(["n2", "n11"]).tolist() == [[1, 2], [1, 11]]
+        assert vectors_in(store, "n2", "n11").tolist() == [[1, 2], [1, 11]]
 
 
 def test_rows_go_before_their_messages(tmp_path, monkeypatch):

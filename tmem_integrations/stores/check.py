@@ -10,12 +10,15 @@ from tmem_integrations.errors import StoreError
 from tmem_integrations.protocols import partition_of
 from tmem_integrations.stores.legs import Legs
 from tmem_integrations.stores.table import Manifest, Table
+from tmem_integrations.stores.vector_copy import FILE, VectorCopy
 from tmem_integrations.stores.versions import Row, versions_of
 from tmem_integrations.times import to_microseconds
 
 
-def find_problems(table: Table, manifest: Manifest, legs: Legs) -> Iterator[str]:
-    """Compare each row of record with the legs.
+def find_problems(
+    table: Table, manifest: Manifest, legs: Legs, copy: VectorCopy | None = None
+) -> Iterator[str]:
+    """Compare each row of record with the legs, and the copy of its vector with the vector.
 
     Yields:
         One sentence per problem. Message ids are named, texts are not.
@@ -30,7 +33,7 @@ def find_problems(table: Table, manifest: Manifest, legs: Legs) -> Iterator[str]
             if other != row.message.id:
                 yield f"Messages {other!r} and {row.message.id!r} have one arrival number."
         if manifest.dimension is not None:
-            yield from _check_vectors(table, manifest.dimension, [row.message.id for row in page])
+            yield from _check_vectors(table, manifest.dimension, page, copy)
     for message_id in legs:
         if message_id not in seen:
             yield f"Message {message_id!r} is found but not stored."
@@ -55,7 +58,10 @@ def _compare(row: Row, legs: Legs) -> Iterator[str]:
             yield f"Message {message.id!r} has other words in the lexical index."
 
 
-def _check_vectors(table: Table, dimension: int, ids: list[str]) -> Iterator[str]:
+def _check_vectors(
+    table: Table, dimension: int, page: list[Row], copy: VectorCopy | None
+) -> Iterator[str]:
+    ids = [row.message.id for row in page]
     try:
         vectors = table.read_vectors(ids)
     except StoreError as error:
@@ -69,3 +75,10 @@ def _check_vectors(table: Table, dimension: int, ids: list[str]) -> Iterator[str
                 f"Message {message_id!r} has a vector of {len(vectors[message_id])} d "
                 f"instead of {dimension} d."
             )
+    if copy is None:
+        return
+    arrivals = np.array([row.arrival for row in page], dtype=np.int64)
+    copied, known = copy.read(arrivals, [row.message for row in page], dimension)
+    for message_id, is_known, own in zip(ids, known.tolist(), copied, strict=True):
+        if is_known and message_id in vectors and not np.array_equal(own, vectors[message_id]):
+            yield f"Message {message_id!r} has another vector in {FILE}; that file may be deleted."

@@ -32,6 +32,7 @@ from tmem_integrations.stores.folder import (
 )
 from tmem_integrations.stores.indexed import IndexedStore
 from tmem_integrations.stores.snapshot import Snapshot
+from tmem_integrations.stores.vector_copy import VectorCopy
 
 COLLECTION = "tmem"
 _in_memory = itertools.count(1)
@@ -80,7 +81,9 @@ class ChromaStore(IndexedStore):
             # Nobody else can write.
             write_mark=lambda: 0,
         )
-        return cls(table, name=name, model=model, dimension=dimension, language=language)
+        return cls(
+            table, name=name, model=model, dimension=dimension, language=language, copy=VectorCopy(),
+        )  # fmt: skip
 
     @classmethod
     def open(
@@ -119,7 +122,7 @@ class ChromaStore(IndexedStore):
             )
             store = cls(
                 table, name=f"'{folder}'", model=model, dimension=dimension, language=language,
-                read_only=read_only, snapshot=Snapshot(path),
+                read_only=read_only, snapshot=Snapshot(path), copy=VectorCopy(path),
                 derived=derived.SqliteRows(path / derived.FILE, read_only=read_only),
                 verdicts=path / verdicts.FILE,
             )  # fmt: skip

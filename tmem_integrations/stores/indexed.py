@@ -35,6 +35,7 @@ from tmem_integrations.stores.ingest import write_batch
 from tmem_integrations.stores.replica import Replica
 from tmem_integrations.stores.snapshot import Snapshot
 from tmem_integrations.stores.table import Table
+from tmem_integrations.stores.vector_copy import VectorCopy
 from tmem_integrations.stores.versions import Row, vectors_as_of
 from tmem_integrations.stores.view import IndexedView
 
@@ -50,6 +51,7 @@ class IndexedStore:
         language: How words are split and conflated, see `text.split_terms`.
         read_only: Refuse to write.
         snapshot: File to begin from when it is opened, written when a writer closes the store.
+        copy: Copy of the vectors, quicker to read than the table; None where there is none.
         derived: Where it is kept what was made of the messages; in memory when None.
         verdicts: Where a model's verdicts about the messages may lie; None where nowhere that stays.
 
@@ -68,6 +70,7 @@ class IndexedStore:
         language: str | None = None,
         read_only: bool = False,
         snapshot: Snapshot | None = None,
+        copy: VectorCopy | None = None,
         derived: DerivedRows | None = None,
         verdicts: Path | None = None,
     ) -> None:
@@ -78,6 +81,7 @@ class IndexedStore:
         self.read_only = read_only
         self.derived: DerivedRows = derived or TransientRows()
         self._verdicts = verdicts
+        self._copy = copy
         self._table = table
         self._is_closed = False
         self._replica = Replica(table, language=language, snapshot=snapshot)
@@ -128,7 +132,7 @@ class IndexedStore:
                 self._take_back(self._edited(part), edited=True)
                 try:
                     chosen = None if checked is None else checked[batch]
-                    report += write_batch(self._table, self._replica, part, chosen)
+                    report += write_batch(self._table, self._replica, part, chosen, self._copy)
                 except StoreError as error:
                     raise self._explain(error, done, part, len(latest)) from error
                 done.extend(message.id for message in part)
@@ -150,6 +154,8 @@ class IndexedStore:
             self._take_back(every)
             for batch in batches(known, self._table.batch_size):
                 with self._replica.write(deletes=True, leaves_remains=True):
+                    if self._copy is not None and self.dimension is not None:
+                        self._copy.blank([legs.arrival(one) for one in batch], self.dimension)
                     self._table.erase(batch)
                     legs.remove(batch)
             # Again: a question may have asked a model about them meanwhile.
@@ -216,7 +222,9 @@ class IndexedStore:
         """
         with self._replica.lock:
             self._refresh()
-            return tuple(find_problems(self._table, self._replica.manifest, self._replica.legs))
+            return tuple(
+                find_problems(self._table, self._replica.manifest, self._replica.legs, self._copy)
+            )
 
     def load_messages(
         self, slots: NDArray[np.int64], as_of: datetime | None = None
@@ -225,13 +233,30 @@ class IndexedStore:
         self._refresh()
         return self._replica.legs.at(slots, as_of)
 
-    def load_vectors(self, ids: Sequence[str], as_of: datetime | None = None) -> Vectors | None:
-        """(n, d) vectors of their texts of now or then, zero where one is missing; None when the store
-        keeps none."""
+    def load_vectors(
+        self, slots: NDArray[np.int64], as_of: datetime | None = None
+    ) -> Vectors | None:
+        """(n, d) vectors of the texts that slots were given to, of now or then, zero where one is missing;
+        None when the store keeps none."""
         self._require_open()
-        dimension = self._replica.manifest.dimension
+        dimension, legs = self.dimension, self._replica.legs
         if dimension is None:
             return None
+        if self._copy is None:
+            return self._stored_vectors(legs.ids(slots), as_of, dimension)
+        messages = legs.at(slots, as_of)
+        if as_of is not None and (changed := set(legs.edited(legs.ids(slots)))):
+            # An edit may leave the text and change the vector; the copy holds that of now.
+            messages = [None if m is None or m.id in changed else m for m in messages]
+        arrivals = legs.timeline.columns.arrival[slots]
+        vectors, known = self._copy.read(arrivals, messages, dimension)
+        if not known.all():
+            vectors[~known] = self._stored_vectors(legs.ids(slots[~known]), as_of, dimension)
+        return vectors
+
+    def _stored_vectors(
+        self, ids: Sequence[str], as_of: datetime | None, dimension: int
+    ) -> Vectors:
         found: dict[str, NDArray[np.float32]] = {}
         for batch in batches(dict.fromkeys(ids), self._table.batch_size):
             found.update(self._read_vectors(batch))
@@ -293,7 +318,12 @@ class IndexedStore:
         if len(self._replica.legs):
             require_same_space(self.name, self._replica.manifest, model, dimension)
         elif not self.read_only and not is_same_space(self._replica.manifest, model, dimension):
-            self._replica.start_over(model, dimension)
+            self._start_over(model, dimension)
+
+    def _start_over(self, model: str | None, dimension: int | None) -> None:
+        if self._copy is not None:
+            self._copy.discard()
+        self._replica.start_over(model, dimension)
 
     def _check_vectors(self, n_messages: int, vectors: Vectors | None) -> Vectors | None:
         if vectors is None or n_messages == 0:
@@ -301,7 +331,7 @@ class IndexedStore:
         checked = check_vectors(vectors, n_messages)
         kept, dimension = self._replica.manifest, checked.shape[1]
         if kept.dimension is None and len(self._replica.legs) == 0:
-            self._replica.start_over(kept.model, dimension)
+            self._start_over(kept.model, dimension)
         else:
             require_same_space(self.name, kept, None, dimension)
         return checked

@@ -26,9 +26,11 @@ class Source(Protocol):
         """The messages that slots were given to, as they are now or were then; None for what was not there."""
         ...
 
-    def load_vectors(self, ids: Sequence[str], as_of: datetime | None = None) -> Vectors | None:
-        """(n, d) vectors of their texts of now or then, zero where one is missing; None when there are
-        none at all."""
+    def load_vectors(
+        self, slots: NDArray[np.int64], as_of: datetime | None = None
+    ) -> Vectors | None:
+        """(n, d) vectors of the texts that slots were given to, of now or then, zero where one is missing;
+        None when there are none at all."""
         ...
 
 
@@ -159,7 +161,7 @@ class IndexedView:
     def vectors(self, rows: Rows) -> Vectors | None:
         """(n, d) unit vectors, a zero vector where one is missing; None when the store keeps none."""
         self._require(rows)
-        return self._source.load_vectors(self._legs.ids(rows), self._as_of)
+        return self._source.load_vectors(rows, self._as_of)
 
     def _scored(self, text: str) -> tuple[Rows, Scores]:
         terms = split_terms(text, language=self._legs.language)

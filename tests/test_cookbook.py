@@ -42,6 +42,11 @@ def _environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
 
 
+def outputs_by_kind(notebook: Any) -> list[list[str]]:
+    """Of each cell, what kinds of output it has; a stream may come in several pieces."""
+    return [sorted({o.output_type for o in cell.outputs}) for cell in code_cells(notebook)]
+
+
 def code_cells(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
@@ -52,7 +57,8 @@ def code_cells(notebook: Any) -> list[Any]:
 def test_a_notebook_runs_from_a_clean_kernel(path: Path) -> None:
     if path.stem.endswith("langgraph_agent"):
         pytest.importorskip("langgraph")
-    run(read(path))
+    committed = read(path)
+    assert outputs_by_kind(run(read(path))) == outputs_by_kind(committed)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -164,7 +164,8 @@ def test_what_is_no_store_is_refused():
 
 def test_closing_a_view_closes_the_memory(folder):
     TemporalForestRetriever.open(folder).scoped(authors="Ann").close()
-    TemporalForestRetriever.open(folder).close()
+    with closing(TemporalForestRetriever.open(folder)) as next_writer:
+        assert ids(next_writer) == {"m1", "m2"}
 
 
 def test_a_pickled_retriever_reads_the_same_folder(folder):

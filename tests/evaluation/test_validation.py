@@ -9,9 +9,12 @@ from tmem_integrations.evaluation.recall import measure_recall
 from tmem_integrations.evaluation.validation import GoldLeakError, check_blind, leaks_of
 
 
-def test_messages_and_queries_are_blind(folder):
+def test_a_question_raises_as_itself_and_not_as_a_query(folder):
     dataset = read_jsonl(folder)
-    check_blind([list(dataset.messages), dataset.questions[0].query()], "bm25")
+    question = dataset.questions[0]
+    check_blind([list(dataset.messages), question.query()], "bm25")
+    with pytest.raises(GoldLeakError):
+        check_blind([list(dataset.messages), question], "bm25")
 
 
 @pytest.mark.parametrize(

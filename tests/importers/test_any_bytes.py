@@ -52,7 +52,7 @@ LIKELY = st.sampled_from(
 RECORDS = st.dictionaries(st.sampled_from(KEYS), VALUES | LIKELY, max_size=10)
 
 
-def read_all(name: str, content: bytes) -> None:
+def assert_messages_or_one_clear_error(name: str, content: bytes) -> None:
     """Read as strictly and as forgivingly as possible; anything but an `InputError` comes through."""
     importer = IMPORTERS[name]
     for skip_bad in (False, True):
@@ -77,14 +77,14 @@ def read_all(name: str, content: bytes) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(content=st.binary(max_size=300))
 def test_bytes_give_messages_or_a_clear_error(name: str, content: bytes) -> None:
-    read_all(name, content)
+    assert_messages_or_one_clear_error(name, content)
 
 
 @pytest.mark.parametrize("name", ["csv", "irc", "mbox", "vtt", "whatsapp"])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pieces=st.lists(PIECES | st.text(max_size=6), max_size=12))
 def test_pieces_of_logs_give_messages_or_a_clear_error(name: str, pieces: list[str]) -> None:
-    read_all(name, "".join(pieces).encode("utf-8", "surrogatepass"))
+    assert_messages_or_one_clear_error(name, "".join(pieces).encode("utf-8", "surrogatepass"))
 
 
 @pytest.mark.parametrize("name", ["discord", "telegram", "teams"])
@@ -101,8 +101,10 @@ def test_json_of_any_shape_gives_messages_or_a_clear_error(
         "type": "x",
     }
     for key in ("messages", "value"):
-        read_all(name, json.dumps({**head, **top, key: items}).encode())
-    read_all(name, json.dumps({"conversations": [{"id": "1", "MessageList": items}]}).encode())
+        assert_messages_or_one_clear_error(name, json.dumps({**head, **top, key: items}).encode())
+    assert_messages_or_one_clear_error(
+        name, json.dumps({"conversations": [{"id": "1", "MessageList": items}]}).encode()
+    )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -117,7 +119,7 @@ def test_any_slack_day_gives_messages_or_a_clear_error(
                 file.writestr("channels.json", '[{"id": "C1", "name": "ops"}]')
                 file.writestr("users.json", json.dumps(people))
                 file.writestr("ops/2026-03-02.json", json.dumps(items))
-            read_all("slack", path.read_bytes())
+            assert_messages_or_one_clear_error("slack", path.read_bytes())
 
 
 @settings(max_examples=100, deadline=None)

@@ -208,7 +208,8 @@ def test_the_same_model_and_no_claim_at_all_are_accepted(folder):
     with ChromaStore.open(folder, model="tiny", dimension=2) as store:
         store.upsert([said("m1")], unit([1, 0]))
     for opened in ({}, {"model": "tiny"}, {"dimension": 2}, {"model": "tiny", "dimension": 2}):
-        ChromaStore.open(folder, **opened).close()
+        with ChromaStore.open(folder, **opened) as store:
+            assert (store.model, store.dimension, len(store)) == ("tiny", 2, 1)
 
 
 def test_a_store_without_vectors_refuses_a_model(folder):

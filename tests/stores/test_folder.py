@@ -33,6 +33,7 @@ def test_other_files_in_a_folder_do_not_matter(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes.txt").write_text("x")
     require_folder(tmp_path, read_only=False)
+    assert {path.name for path in tmp_path.iterdir()} == {"notes", "notes.txt"}
 
 
 def test_a_database_in_use_is_not_vacuumed_in_silence(tmp_path, monkeypatch):

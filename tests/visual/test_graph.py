@@ -93,4 +93,7 @@ def test_an_empty_answer_tells_why() -> None:
 @given(st.text(), st.text(min_size=1))
 def test_a_graph_is_json(text: str, question: str) -> None:
     answer = answer_of(forest_of((None, ROOT), texts=(text,)), question=question)
-    json.dumps(draw_graph(answer).to_dict(), allow_nan=False)
+    drawn = draw_graph(answer)
+    read = json.loads(json.dumps(drawn.to_dict(), allow_nan=False))
+    assert read["question"] == drawn.question
+    assert len(read["nodes"]) == 1

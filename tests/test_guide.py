@@ -49,7 +49,6 @@ UNITS = {
     "similarity": "weight",
     "similarity_floor": "standard deviations",
     "max_messages": "messages",
-    "max_candidates": "messages per window",
     "words_suffice": "share",
     "words_fail": "share",
     "share": "share",
@@ -144,6 +143,20 @@ def parameters_page() -> str:
 def blocks(page: Path, language: str) -> list[str]:
     text = page.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_every_parameter_is_read_by_something_other_than_its_own_check() -> None:
+    package = Path(config.__file__).parent
+    sources = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")]
+    code = "\n".join(sources)
+    # In `config.py` a parameter is checked, by name or as an attribute of self.
+    unread = [
+        f"{kind.__name__}.{name}"
+        for _, kind in parts()
+        for name in own_fields(kind)
+        if not re.search(rf"(?<!\bself)\.{name}\b", code)
+    ]
+    assert unread == []
 
 
 def test_the_table_of_parameters_is_that_of_the_code() -> None:

@@ -150,15 +150,12 @@ class EvidenceConfig:
 
     Attributes:
         max_messages: At most this many messages are kept, anchors included.
-        max_candidates: At most this many messages of one window go to the gate (TEF §5.1).
     """
 
     max_messages: int = 36
-    max_candidates: int = 100
 
     def __post_init__(self) -> None:
-        for name in ("max_messages", "max_candidates"):
-            require_count(getattr(self, name), f"EvidenceConfig.{name}")
+        require_count(self.max_messages, "EvidenceConfig.max_messages")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def kept(text, labels=LABELS):
 )  # fmt: skip
 def test_an_answer_is_read_however_it_is_dressed(text):
     reading = read_gate(text, LABELS)
-    assert (reading.entries, reading.n_dropped, reading.usable) == ((KEY_2,), 0, True)
+    assert (reading.entries, reading.problems, reading.usable) == ((KEY_2,), {}, True)
 
 
 def test_prose_with_braces_before_a_message_id_without_label_is_read():
@@ -162,7 +162,7 @@ def test_a_kind_is_read_in_other_languages(word, kind):
 )  # fmt: skip
 def test_a_candidate_that_is_listed_as_rejected_is_not_kept(entry):
     reading = read_gate(json.dumps({"selected": [entry]}), LABELS)
-    assert (reading.entries, reading.n_dropped, reading.usable) == ((), 0, True)
+    assert (reading.entries, reading.problems, reading.usable) == ((), {}, True)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def read_links(*links):
 def test_a_link_is_read_and_a_child_without_one_is_missing():
     reading = read_links(link())
     assert reading.entries == (RelationVerdict("m3", "m1", "UPDATE", 0.9, 0.7),)
-    assert (reading.missing, reading.usable, reading.n_dropped) == (("m4",), True, 0)
+    assert (reading.missing, reading.usable, reading.problems) == (("m4",), True, {})
 
 
 @pytest.mark.parametrize("parent", [None, "", "none", "NONE", "null", "-", "keine", "无"])

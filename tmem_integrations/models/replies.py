@@ -64,11 +64,6 @@ class Reading(Generic[Verdict]):
     missing: tuple[str, ...] = ()
     usable: bool = True
 
-    @property
-    def n_dropped(self) -> int:
-        """Entries that were dropped."""
-        return sum(self.problems.values())
-
 
 def read_gate(text: str | None, labels: Sequence[str]) -> Reading[GateVerdict]:
     """Read the gate's reply.

@@ -84,11 +84,6 @@ class OutlineNode:
         """The text as shown, `[…]` where something was left out."""
         return MARK.join(self.excerpt)
 
-    @property
-    def n_omissions(self) -> int:
-        """How many places something was left out."""
-        return len(self.excerpt) - 1
-
 
 @dataclass(frozen=True, slots=True)
 class Outline:

@@ -379,7 +379,13 @@ class TemporalMemory:
 
     def scope(self, query: Query) -> Scope:
         """What `query` may read, by its filters and the access policy."""
-        return scope_of(query, self.policy, self.store.channels())
+        return scope_of(query, self.policy, self._channels_for(query))
+
+    def _channels_for(self, query: Query) -> frozenset[str]:
+        """All channels, where it matters for a question which there are: a store may have to look."""
+        if self.policy is None and query.channels is None:
+            return frozenset()
+        return self.store.channels()
 
     def _read(self, question: str | Query, filters: Mapping[str, Any]) -> Query:
         if not isinstance(question, Query):
@@ -405,11 +411,12 @@ class TemporalMemory:
         """The flow of a question and who answers its requests, without a model."""
         period, bound = period_of(query, settings, self.timezone, self._last_said)
         asked = within(query, period) if period is not None and bound == "said" else query
-        scope = self.scope(asked)
+        channels = self._channels_for(asked)
+        scope = scope_of(asked, self.policy, channels)
         view = self.store.view(scope)
         if period is not None and bound == "told":
             view = ToldView(view, period, self.timezone or UTC)
-        unknown = unknown_channels(scope, self.store.channels())
+        unknown = unknown_channels(scope, channels)
         flow = answer_question(
             asked,
             settings,

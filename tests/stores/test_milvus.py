@@ -4,8 +4,9 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -32,10 +33,11 @@ from tmem_integrations.protocols import IngestReport
 from tmem_integrations.stores import milvus, milvus_places, milvus_table, milvus_view
 from tmem_integrations.stores.chroma import ChromaStore
 from tmem_integrations.stores.milvus import MilvusStore
+from tmem_integrations.stores.milvus_counts import CountCache
 from tmem_integrations.stores.milvus_rows import digest
 from tmem_integrations.stores.versions import Row, edited
 
-pytest.importorskip("pymilvus")
+MilvusClient = pytest.importorskip("pymilvus").MilvusClient
 pytest.importorskip("milvus_lite")
 
 PATIENCE = 60.0
@@ -209,6 +211,110 @@ def test_a_reader_may_not_write_and_sees_what_is_written(opened):
             write()
 
 
+def test_two_writers_of_one_history_lose_and_double_nothing(milvus_file, collection):
+    with ExitStack() as stores:
+        one, two = (
+            stores.enter_context(MilvusStore.open(milvus_file, collection=collection))
+            for _ in range(2)
+        )
+        errors = []
+
+        def write(store, name):
+            try:
+                for n in range(8):
+                    store.upsert([said(f"{name}{n}", "plan", n, channel=f"c{n % 3}")])
+                    store.upsert([said("both", "plan", 1, channel="c0")])
+                    store.delete([f"{name}{n - 3}"])
+            except StoreError as error:
+                errors.append(error)
+
+        threads = [
+            threading.Thread(target=write, args=(store, name))
+            for store, name in ((one, "a"), (two, "b"))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        # What is written is visible to either, without opening anew, and listed.
+        left = ["both", *(f"{name}{n}" for name in "ab" for n in (5, 6, 7))]
+        for store in (one, two):
+            assert found(store, "plan") == sorted(left)
+            assert store.channels() == {"c0", "c1", "c2"}
+            assert store.check() == ()
+        assert one.upsert([said(f"a{n}", "plan", n, channel=f"c{n % 3}") for n in (5, 6, 7)]) == (
+            IngestReport(unchanged=3)
+        )
+
+
+def test_writes_to_one_file_of_milvus_lite_wait_for_each_other(opened, monkeypatch):
+    inside, most = [], []
+    upsert = MilvusClient.upsert
+
+    def slow(client, *args, **options):
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.01)
+        try:
+            return upsert(client, *args, **options)
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr(MilvusClient, "upsert", slow)
+    stores = [opened(), opened()]
+    threads = [
+        threading.Thread(target=store.upsert, args=([said(f"m{n}")],))
+        for n, store in enumerate(stores)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(stores[0]) == 2
+    assert set(most) == {1}
+
+
+def test_a_clock_that_another_writer_set_back_is_set_right(opened):
+    one, two = opened(), opened()
+    one.upsert([said("m1", "plan")])
+    # Both read the clock before either wrote, and the one that wrote less says so last.
+    one._table.write([row for n in (2, 3) for row in rows_of(one, said(f"m{n}", "plan"), n)])
+    one._catalogue.write_clock(3)
+    two._table.write(rows_of(two, said("x2", "plan"), 2))
+    two._writer._show(2)
+    assert found(one, "plan") == found(two, "plan") == ["m1", "m2", "m3", "x2"]
+
+
+def test_a_channel_that_empties_while_another_writer_fills_it_stays_listed(opened, monkeypatch):
+    one, two = opened(), opened()
+    one.upsert([said("m1", "plan", channel="ops")])
+    settle = type(two._catalogue).settle
+
+    def settle_after_the_other(catalogue, channel, *, occurs):
+        if not occurs:
+            monkeypatch.undo()
+            one.upsert([said("m2", "plan", channel="ops")])
+        settle(catalogue, channel, occurs=occurs)
+
+    monkeypatch.setattr(type(two._catalogue), "settle", settle_after_the_other)
+    two.delete(["m1"])
+    assert one.channels() == two.channels() == {"ops"}
+    assert two.check() == ()
+
+
+def test_two_writers_may_edit_one_message(opened):
+    one, two = opened(), opened()
+    first = said("m1", "friday", channel="ops")
+    one.upsert([first])
+    for minute, (store, text) in enumerate([(one, "monday"), (two, "tuesday"), (one, "sunday")]):
+        edited_at = START + timedelta(minutes=10 + minute)
+        store.upsert([replace(first, text=text, edited_at=edited_at)])
+    assert len(two) == 1
+    assert found(two, "sunday") == found(two, "friday", as_of=START) == ["m1"]
+    assert two.check() == ()
+
+
 def test_tenants_of_one_collection_see_nothing_of_each_other(opened):
     acme, zeta = opened(tenant="acme"), opened(tenant="zeta")
     acme.upsert([said("m1", "plan of acme", channel="ops"), said("m2", "plan")])
@@ -349,6 +455,118 @@ def test_an_old_view_shows_no_part_of_a_batch_that_is_being_written(opened):
     assert view.n_messages == len(view.search("plan").rows) == 1
     assert view.document_frequencies("plan") == {"plan": 1}
     assert len(view.rows_of(["m1", "m2"])) == 1
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What was asked of Milvus, one name and collection for each call."""
+    made = []
+    for name in ("count", "query", "search"):
+        kept = getattr(milvus_table.MilvusTable, name)
+
+        def counted(table, *args, _name=name, _kept=kept, **options):
+            made.append(f"{_name} {table._collection.rpartition('_')[2]}")
+            return _kept(table, *args, **options)
+
+        monkeypatch.setattr(milvus_table.MilvusTable, name, counted)
+    return made
+
+
+def test_what_was_counted_is_not_counted_again_until_something_changes(opened, calls):
+    store, other = opened(), opened()
+    store.upsert([said("m1", "plan", channel="ops"), said("m2", "plan", 1, channel="ops")])
+
+    def counted():
+        calls.clear()
+        view = store.view(Scope())
+        frequency = view.document_frequencies("plan")["plan"]
+        return view.n_messages, frequency, sorted(store.channels()), len(calls)
+
+    assert counted()[:3] == (2, 2, ["ops"])
+    # Only whether something has changed is asked, once for the view and once for the channels.
+    assert counted() == (2, 2, ["ops"], 2)
+    other.upsert([said("m3", "plan", channel="dev")])
+    assert counted()[:3] == (3, 3, ["dev", "ops"])
+    other.upsert([said("m3", "lunch", channel="dev")])
+    assert counted()[:3] == (3, 2, ["dev", "ops"])
+    other.delete(["m3"])
+    assert counted()[:3] == (2, 2, ["ops"])
+    assert other.upsert([said("m1", "plan", channel="ops")]) == IngestReport(unchanged=1)
+    assert counted() == (2, 2, ["ops"], 2)
+
+
+def test_what_is_counted_during_a_change_is_not_kept(opened, monkeypatch):
+    store = opened()
+    store.upsert([said("m1", "plan"), said("m2", "plan"), said("m3", "lunch")])
+    assert store.view(Scope()).document_frequencies("plan") == {"plan": 2}
+    erase, during = milvus_table.MilvusTable.erase, []
+
+    def erase_half(table, keys, field="key"):
+        erase(table, keys[:1], field)
+        view = store.view(Scope())
+        during.append((view.n_messages, view.document_frequencies("plan")["plan"]))
+        raise StoreError("the network is down")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(milvus_table.MilvusTable, "erase", erase_half)
+        with pytest.raises(StoreError):
+            store.delete(["m1", "m2"])
+    # Counted as it was at that time, and not as before.
+    assert during == [(2, 1)]
+    assert store.view(Scope()).document_frequencies("plan") == {"plan": 1}
+    assert store.delete(["m1", "m2"]) == 1
+    assert store.view(Scope()).document_frequencies("plan") == {"plan": 0}
+
+
+def test_counts_of_many_scopes_and_words_are_not_kept_for_ever():
+    cache = CountCache()
+    counts = cache.of("now", "scope")
+    counts.frequencies |= {str(n): n for n in range(20_001)}
+    assert cache.of("now", "scope").frequencies == {}
+    first = cache.of("now", "first")
+    assert cache.of("now", "first") is first
+    for n in range(64):
+        cache.of("now", f"scope {n}")
+    assert cache.of("now", "first") is not first
+    assert cache.of("then", "scope 63") is not cache.of("", "scope 63")
+    assert cache.of("", "scope") is not cache.of("", "scope")
+
+
+def test_a_question_asks_seldom_whatever_the_number_of_its_channels(opened, calls):
+    store = opened()
+    store.upsert(
+        [said(f"m{n}", f"launch plan {n}", n, channel=f"c{n % 12}") for n in range(240)],
+        np.eye(240, dtype=np.float32),
+    )
+    memory = TemporalMemory(store)
+    memory.retrieve("the launch?")
+    calls.clear()
+    assert len(memory.retrieve("the launch plan?").trace.timeline.lanes) > 3
+    # The clock; words; matches; anchors; their channels; what is around them, with its vectors.
+    assert len(calls) <= 7
+
+
+def test_the_times_of_large_and_small_channels_are_read_in_few_calls(opened, calls, monkeypatch):
+    store = opened()
+    store.upsert(
+        [said(f"m{n}", "plan", n, channel="large") for n in range(600)]
+        + [said(f"s{c}-{n}", "plan", n, channel=f"small{c}") for c in range(9) for n in range(20)]
+    )
+    monkeypatch.setattr(milvus_table, "MAX_ROWS", 300)
+    monkeypatch.setattr(milvus_places, "_WHOLE", 100)
+    view = store.view(Scope())
+    names = ["large", *(f"small{c}" for c in range(9))]
+    calls.clear()
+    large, *small = view.traffic([("channel", name) for name in names])
+    # Too many together, counted, a sample of all; then the small ones whole.
+    assert len(calls) == 5
+    assert 150 <= len(large) <= 300
+    assert [times.tolist() for times in small] == [[at(n) for n in range(20)]] * 9
+    (row,) = view.rows_of(["m300"]).tolist()
+    calls.clear()
+    near = view.load(view.neighbours(row, 8, 8))
+    assert [m.id for m in near] == [f"m{n}" for n in range(292, 309)]
+    assert len(calls) <= 3
 
 
 def test_check_names_what_disagrees(opened):

@@ -31,6 +31,7 @@ from tmem_integrations.stores.derived import TransientRows
 from tmem_integrations.stores.milvus_catalogue import SCHEMA, Built, Catalogue
 from tmem_integrations.stores.milvus_check import find_problems
 from tmem_integrations.stores.milvus_client import Milvus
+from tmem_integrations.stores.milvus_counts import CountCache
 from tmem_integrations.stores.milvus_rows import digest
 from tmem_integrations.stores.milvus_scope import all_of, condition_of
 from tmem_integrations.stores.milvus_table import MilvusTable, message_layout
@@ -69,6 +70,8 @@ class MilvusStore:
         self._catalogue = Catalogue(MilvusTable(milvus, f"{collection}_catalogue"), tenant)
         self._lock = threading.RLock()
         self._is_closed = False
+        self._counts = CountCache()
+        self._channels: tuple[str, frozenset[str]] = ("", frozenset())
         self._within = "" if tenant is None else f'tenant == "{digest("tenant", tenant)}"'
         self._writer = MilvusWriter(
             self._table, self._catalogue, within=self._within, tenant=tenant,
@@ -241,11 +244,14 @@ class MilvusStore:
                 self._table.settle()
             finally:
                 self._lock.release()
+        clock = self._catalogue.read_clock()
+        within = all_of([self._within, condition_of(scope), f"arrival <= {clock.arrival}"])
         return MilvusView(
             scope,
             self._table,
-            clock=self._catalogue.read_clock(),
-            tenant=self._within,
+            clock=clock.arrival,
+            within=within,
+            counts=self._counts.of(clock.state, within),
             tenant_name=self.tenant or "",
             language=self.language,
             dimension=self.dimension,
@@ -254,7 +260,12 @@ class MilvusStore:
     def channels(self) -> frozenset[str]:
         """All channels that occur."""
         self._require_open()
-        return self._catalogue.channels()
+        state = self._catalogue.read_clock().state
+        known, channels = self._channels
+        if not state or state != known:
+            channels = self._catalogue.channels()
+            self._channels = state, channels
+        return channels
 
     def close(self) -> None:
         """Let go of the server or file. Closing twice is fine."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from tmem_integrations.stores.milvus_rows import MAX_BYTES, MAX_PIECES, cut_pieces, digest
 from tmem_integrations.stores.milvus_scope import all_of, one_of
@@ -70,6 +71,20 @@ class Built:
         return replace(self, model=model, dimension=dimension)
 
 
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How far a history is written.
+
+    Attributes:
+        arrival: The last arrival that readers may see; 0 when there is none.
+        state: Names what is stored, anew after every change; empty while messages that readers see are
+            changed, or when such a change did not end.
+    """
+
+    arrival: int = 0
+    state: str = ""
+
+
 class Catalogue:
     """The second collection, as one tenant uses it.
 
@@ -99,14 +114,22 @@ class Catalogue:
         """Say how the messages are built from now on."""
         self._write(digest(_BUILT, ""), _BUILT, asdict(built))
 
-    def read_clock(self) -> int:
-        """The last arrival that readers may see; 0 when there is none."""
+    def read_clock(self) -> Clock:
+        """How far the history is written."""
         found = self._read(self._key(_CLOCK, ""))
-        return 0 if found is None else int(found)
+        if found is None:
+            return Clock()
+        return Clock(*found) if isinstance(found, list) else Clock(int(found))
 
-    def write_clock(self, arrival: int) -> None:
-        """Let readers see what arrived until then."""
-        self._write(self._key(_CLOCK, ""), _CLOCK, arrival)
+    def write_clock(self, arrival: int, *, changing: bool = False) -> None:
+        """Let readers see what arrived until then.
+
+        Args:
+            arrival: The last of it.
+            changing: Say that what they see is about to change, too.
+        """
+        state = "" if changing else uuid4().hex
+        self._write(self._key(_CLOCK, ""), _CLOCK, [arrival, state])
 
     def channels(self, *, unsettled: bool = False) -> frozenset[str]:
         """Channels that occur.
@@ -115,9 +138,7 @@ class Catalogue:
             unsettled: Only those of which a writer has yet to say whether they still do.
         """
         kinds = [_UNSETTLED] if unsettled else [_CHANNEL, _UNSETTLED]
-        condition = all_of([one_of("kind", kinds), one_of("tenant", [self._key("tenant", "")])])
-        pages = self._table.pages(condition, ["record"])
-        return frozenset(json.loads("".join(row["record"])) for page in pages for row in page)
+        return frozenset(self._records(kinds).values())
 
     def listed(self, channels: Iterable[str]) -> set[str]:
         """Those of some channels that occur for certain."""
@@ -144,20 +165,29 @@ class Catalogue:
         Args:
             owners: Digests of their ids.
         """
-        key = self._key(_EDITING, "")
+        key = self._key(_EDITING, uuid4().hex)
         if owners:
             self._write(key, _EDITING, list(owners))
         yield
         if owners:
             self._table.erase([key])
 
-    def half_edited(self) -> list[list[str]]:
-        """The messages of a change that did not end."""
-        found = self._read(self._key(_EDITING, ""))
-        return [] if found is None else [found]
+    def half_edited(self) -> dict[str, list[str]]:
+        """By mark, the messages of changes that did not end, or that another writer is at."""
+        return self._records([_EDITING])
+
+    def end_editing(self, mark: str) -> None:
+        """Take the mark from a change that somebody else has finished."""
+        self._table.erase([mark])
 
     def _key(self, kind: str, name: str) -> str:
         return digest(f"catalogue {kind}", name, self._tenant)
+
+    def _records(self, kinds: Sequence[str]) -> dict[str, Any]:
+        """All records of some kinds, by key."""
+        condition = all_of([one_of("kind", kinds), one_of("tenant", [self._key("tenant", "")])])
+        pages = self._table.pages(condition, ["key", "record"])
+        return {row["key"]: json.loads("".join(row["record"])) for page in pages for row in page}
 
     def _read(self, key: str) -> Any:
         found = self._table.read([key], ["record"])

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +40,14 @@ class _Server:
 
     Attributes:
         n_users: How many stores of this process use it.
+        writing: Held by who writes.
     """
 
     server: Any
     database: Any
     port: int
     n_users: int = 0
+    writing: threading.RLock = field(default_factory=threading.RLock)
 
 
 _servers: dict[Path, _Server] = {}
@@ -57,6 +59,8 @@ class Milvus:
 
     Attributes:
         is_lite: Whether it is milvus-lite that answers, in this process or elsewhere.
+        writing: To be held by who writes: milvus-lite takes no two writes at once, and loses rows of one
+            that comes while it flushes.
 
     Args:
         uri: Address such as "http://localhost:19530", or a file that ends in ".db".
@@ -83,7 +87,11 @@ class Milvus:
         self.uri = uri
         self.timeout = timeout
         self.file = _file_of(uri)
-        address = uri if self.file is None else _start(self.file)
+        self.writing: AbstractContextManager[Any] = nullcontext()
+        address = uri
+        if self.file is not None:
+            address = _start(self.file)
+            self.writing = _servers[self.file].writing
         try:
             with self.errors():
                 self.client = MilvusClient(

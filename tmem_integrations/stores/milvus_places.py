@@ -1,8 +1,8 @@
 """Windows and neighbours in the partitions of a history, read from Milvus by time.
 
-A partition of a few thousand messages is read once per question, as their times and keys. Of a larger
-one only stretches of time are read: Milvus orders no rows, so a neighbourhood is found by widening a
-stretch until it holds enough.
+Partitions of a few thousand messages are read once per question, as times and keys, in as few calls as
+their sizes allow. Of a larger one a sample tells how dense it is, and only stretches of time are read:
+Milvus orders no rows, so a neighbourhood is found by widening a stretch until it holds enough.
 """
 
 from __future__ import annotations
@@ -45,6 +45,19 @@ def spots_of(rows: Iterable[Entity]) -> list[Spot]:
     return sorted(Spot(row["sent"], row["arrival"], row["owner"], row["place"]) for row in rows)
 
 
+@dataclass(frozen=True, slots=True)
+class _Large:
+    """What a sample tells of a partition that is not read whole.
+
+    Attributes:
+        sent: Times of the sample, in order.
+        gap: Microseconds between two messages, if they were spread evenly.
+    """
+
+    sent: list[int]
+    gap: int
+
+
 class Places:
     """The partitions that one question reads.
 
@@ -56,78 +69,90 @@ class Places:
     def __init__(self, table: MilvusTable, scope: str) -> None:
         self._table = table
         self._scope = scope
-        self._whole: dict[str, list[Spot] | None] = {}
-        self._gaps: dict[str, int] = {}
+        self._known: dict[str, list[Spot] | _Large] = {}
 
     def window(self, place: str, start: int, end: int) -> list[Spot]:
         """Messages with start <= sent <= end, in microseconds, in order."""
-        whole = self._read_whole(place)
-        if whole is None:
+        known = self._survey_one(place)
+        if isinstance(known, _Large):
             return self._read(place, start, end)
-        left = bisect_left(whole, start, key=_sent)
-        return whole[left : bisect_right(whole, end, key=_sent)]
+        left = bisect_left(known, start, key=_sent)
+        return known[left : bisect_right(known, end, key=_sent)]
 
     def neighbours(self, spot: Spot, before: int, after: int) -> list[Spot]:
         """`spot` with up to `before` earlier and `after` later messages, in order."""
-        whole = self._read_whole(spot.place)
-        if whole is None:
-            return [*self._earlier(spot, before), spot, *self._later(spot, after)]
-        left = bisect_left(whole, spot)
-        here = left < len(whole) and whole[left] == spot
-        return whole[max(0, left - before) : left + here + after]
+        known = self._survey_one(spot.place)
+        if isinstance(known, _Large):
+            return self._around(spot, before, after, known.gap)
+        left = bisect_left(known, spot)
+        here = left < len(known) and known[left] == spot
+        return known[max(0, left - before) : left + here + after]
 
     def times(self, places: Sequence[str]) -> list[list[int]]:
         """For each partition the times of its messages in order; of large ones, a sample."""
-        large = {place for place in places if self._read_whole(place) is None}
-        sample: dict[str, list[int]] = {place: [] for place in large}
-        if large:
-            condition = all_of([one_of("place", large), self._scope])
-            for row in self._table.sample(condition, ["sent", "place"]):
-                sample[row["place"]].append(row["sent"])
+        self._survey(list(dict.fromkeys(places)))
+        known = [self._known[place] for place in places]
         return [
-            sorted(sample[place]) if whole is None else [spot.sent for spot in whole]
-            for place in places
-            for whole in [self._read_whole(place)]
+            one.sent if isinstance(one, _Large) else [spot.sent for spot in one] for one in known
         ]
 
-    def _read_whole(self, place: str) -> list[Spot] | None:
-        """All messages of a partition; None when it is large."""
-        if place not in self._whole:
-            rows = self._table.query(self._at(place), SPOT_FIELDS, limit=_WHOLE + 1)
-            self._whole[place] = None
-            if len(rows) <= _WHOLE:
-                self._whole[place] = spots_of(rows)
-            else:
-                self._gaps[place] = self._mean_gap(place, rows)
-        return self._whole[place]
+    def _survey_one(self, place: str) -> list[Spot] | _Large:
+        self._survey([place])
+        return self._known[place]
 
-    def _mean_gap(self, place: str, sample: Sequence[Entity]) -> int:
-        """Microseconds between two messages, if they were spread evenly over the time of a sample."""
-        times: list[int] = [row["sent"] for row in sample]
-        return max(_SECOND, (max(times) - min(times)) // self._table.count(self._at(place)))
+    def _survey(self, places: Sequence[str]) -> None:
+        """Read partitions whole, together if one answer holds them; of the large ones a sample."""
+        new = [place for place in places if place not in self._known]
+        if not new:
+            return
+        within = all_of([one_of("place", new), self._scope])
+        rows, share = self._table.sample(within, SPOT_FIELDS)
+        by_place: dict[str, list[Spot]] = {place: [] for place in new}
+        for spot in spots_of(rows):
+            by_place[spot.place].append(spot)
+        if share == 1:
+            self._known |= by_place
+            return
+        sizes = {place: int(len(spots) / share) for place, spots in by_place.items()}
+        for place in new:
+            if sizes[place] > _WHOLE or len(new) == 1:
+                sent = [spot.sent for spot in by_place[place]]
+                span = sent[-1] - sent[0] if sent else 0
+                self._known[place] = _Large(sent, max(_SECOND, span // max(1, sizes[place])))
+        left = [place for place in new if place not in self._known]
+        # Without the large ones they may fit; where there were none, half of them may.
+        middle = len(left) if len(left) < len(new) else len(left) // 2
+        self._survey(left[:middle])
+        self._survey(left[middle:])
 
-    def _earlier(self, spot: Spot, wanted: int) -> list[Spot]:
-        reach, first = 2 * wanted * self._gaps[spot.place], _ALWAYS[0]
-        while True:
-            start = max(first, spot.sent - reach)
+    def _around(self, spot: Spot, before: int, after: int, gap: int) -> list[Spot]:
+        reach = 2 * max(before, after) * gap
+        near = self._read(spot.place, *_bounded(spot.sent - reach, spot.sent + reach))
+        earlier = self._earlier(spot, [s for s in near if s < spot], before, reach)
+        later = self._later(spot, [s for s in near if s > spot], after, reach)
+        return [*earlier[max(0, len(earlier) - before) :], spot, *later[:after]]
+
+    def _earlier(self, spot: Spot, found: list[Spot], wanted: int, reach: int) -> list[Spot]:
+        """Those found within reach, or as many as are wanted and there are."""
+        while len(found) < wanted and self._is_any(spot.place, _ALWAYS[0], spot.sent - reach):
+            reach *= _WIDER
+            start, _ = _bounded(spot.sent - reach, spot.sent)
             found = [s for s in self._read(spot.place, start, spot.sent) if s < spot]
-            if len(found) >= wanted or start == first or self._is_all(spot.place, first, start):
-                return found[max(0, len(found) - wanted) :]
-            reach *= _WIDER
+        return found
 
-    def _later(self, spot: Spot, wanted: int) -> list[Spot]:
-        reach, last = 2 * wanted * self._gaps[spot.place], _ALWAYS[1]
-        while True:
-            end = min(last, spot.sent + reach)
+    def _later(self, spot: Spot, found: list[Spot], wanted: int, reach: int) -> list[Spot]:
+        """The same on the other side."""
+        while len(found) < wanted and self._is_any(spot.place, spot.sent + reach, _ALWAYS[1]):
+            reach *= _WIDER
+            _, end = _bounded(spot.sent, spot.sent + reach)
             found = [s for s in self._read(spot.place, spot.sent, end) if s > spot]
-            if len(found) >= wanted or end == last or self._is_all(spot.place, end, last):
-                return found[:wanted]
-            reach *= _WIDER
+        return found
 
-    def _is_all(self, place: str, after: int, before: int) -> bool:
-        """Whether nothing lies between two times, so that to look further is idle."""
+    def _is_any(self, place: str, after: int, before: int) -> bool:
+        """Whether something lies between two times; if not, to look further is idle."""
+        after, before = _bounded(after, before)
         between = all_of([self._at(place), f"sent > {after}", f"sent < {before}"])
-        return not self._table.query(between, ["key"], limit=1)
+        return bool(self._table.query(between, ["key"], limit=1))
 
     def _read(self, place: str, start: int, end: int) -> list[Spot]:
         if start > end:
@@ -142,3 +167,8 @@ class Places:
 
 def _sent(spot: Spot) -> int:
     return spot.sent
+
+
+def _bounded(start: int, end: int) -> tuple[int, int]:
+    """Two times within what Milvus compares."""
+    return max(_ALWAYS[0], start), min(_ALWAYS[1], end)

@@ -90,7 +90,7 @@ class MilvusTable:
 
     def create(self, layout: Layout) -> None:
         """Make the collection, which must not exist."""
-        with self._milvus.errors():
+        with self._milvus.errors(), self._milvus.writing:
             self._client.create_collection(
                 self._collection,
                 schema=self._schema_of(layout),
@@ -121,26 +121,26 @@ class MilvusTable:
 
     def drop(self) -> None:
         """Delete the collection with all its rows."""
-        with self._milvus.errors():
+        with self._milvus.errors(), self._milvus.writing:
             self._client.drop_collection(self._collection, **self._patience)
 
     def write(self, entities: Sequence[Entity]) -> None:
         """Add or replace rows of distinct keys."""
-        with self._milvus.errors():
+        with self._milvus.errors(), self._milvus.writing:
             self._client.upsert(self._collection, list(entities), **self._patience)
         self._n_unflushed += len(entities)
 
     def erase(self, keys: Sequence[str], field: str = "key") -> None:
         """Remove the rows that have one of some digests in a field."""
         for part in batches(keys, _MAX_KEYS):
-            with self._milvus.errors():
+            with self._milvus.errors(), self._milvus.writing:
                 self._client.delete(self._collection, filter=one_of(field, part), **self._patience)
 
     def settle(self) -> None:
         """Before many reads: let milvus-lite index what was written. A cluster does so by itself."""
         if self._milvus.is_lite and self._n_unflushed >= _MAX_UNFLUSHED:
             self._n_unflushed = 0
-            with self._milvus.errors():
+            with self._milvus.errors(), self._milvus.writing:
                 self._client.flush(self._collection, **self._patience)
 
     def count(self, condition: str) -> int:
@@ -199,17 +199,20 @@ class MilvusTable:
         for digit in "0123456789abcdef":
             yield from self.pages(condition, fields, prefix + digit)
 
-    def sample(self, condition: str, fields: Sequence[str]) -> list[Entity]:
+    def sample(self, condition: str, fields: Sequence[str]) -> tuple[list[Entity], float]:
         """All rows that fulfil a condition; where one answer does not hold them, a fair sample of them.
 
         Digests are spread evenly, so the rows below one of them are a fair sample.
+
+        Returns:
+            The rows, and about which share of all they are; 1 if it is all.
         """
         rows = self.query(condition, fields, limit=MAX_ROWS)
         if len(rows) < MAX_ROWS:
-            return rows
-        share = min(1.0, _SAMPLED * MAX_ROWS / self.count(condition))
-        below = f'key < "{int(share * 0xFFFFFFFF):08x}"'
-        return self.query(all_of([condition, below]), fields, limit=MAX_ROWS)
+            return rows, 1
+        share = _SAMPLED * MAX_ROWS / max(MAX_ROWS, self.count(condition))
+        below = f'key < "{int(share * 2**32):08x}"'
+        return self.query(all_of([condition, below]), fields, limit=MAX_ROWS), share
 
     def search(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
 from tmem_integrations.protocols import Matches, Partition, Rows, Scores, Vectors
+from tmem_integrations.stores.milvus_counts import Counts
 from tmem_integrations.stores.milvus_places import SPOT_FIELDS, Places, Spot, spots_of
 from tmem_integrations.stores.milvus_rows import (
     ROW_FIELDS,
@@ -30,7 +31,7 @@ from tmem_integrations.stores.milvus_rows import (
     to_row,
     to_vector,
 )
-from tmem_integrations.stores.milvus_scope import all_of, condition_of, version_of
+from tmem_integrations.stores.milvus_scope import all_of, version_of
 from tmem_integrations.stores.milvus_table import MAX_ROWS, MilvusTable
 from tmem_integrations.stores.timeline import median_pace, microseconds_of
 from tmem_integrations.text import split_terms
@@ -54,7 +55,8 @@ class MilvusView:
         scope: What the question may read.
         table: The messages.
         clock: The last arrival it may see.
-        tenant: The condition that keeps to one tenant; empty without tenants.
+        within: What it may read, as a condition.
+        counts: What was counted under that condition already.
         tenant_name: Of its keys.
         language: How words are split.
         dimension: Of the vectors; None when none are kept.
@@ -66,7 +68,8 @@ class MilvusView:
         table: MilvusTable,
         *,
         clock: int,
-        tenant: str,
+        within: str,
+        counts: Counts,
         tenant_name: str,
         language: str | None,
         dimension: int | None,
@@ -77,20 +80,19 @@ class MilvusView:
         self._tenant_name = tenant_name
         self._language = language
         self._dimension = dimension
-        self._within = all_of([tenant, condition_of(scope), f"arrival <= {clock}"])
+        self._within = within
+        self._counts = counts
         self._places = Places(table, self._within)
         self._spots: list[Spot] = []
         self._rows: dict[str, int] = {}
-        self._n_messages: int | None = None
-        self._frequencies: dict[str, int] = {}
         self._messages: dict[int, Message] = {}
 
     @property
     def n_messages(self) -> int:
         """How many messages the scope admits."""
-        if self._n_messages is None:
-            self._n_messages = self._table.count(self._within)
-        return self._n_messages
+        if self._counts.n_messages is None:
+            self._counts.n_messages = self._table.count(self._within)
+        return self._counts.n_messages
 
     def pace(self) -> float | None:
         """Median seconds between consecutive messages of a partition, of the last 4,096 to arrive; where
@@ -164,7 +166,7 @@ class MilvusView:
         """For each distinct term of `text`, how many visible messages hold it; 0 where none does."""
         terms = list(dict.fromkeys(split_terms(text, language=self._language)))
         self._count(terms)
-        return {term: self._frequencies[term] for term in terms}
+        return {term: self._counts.frequencies[term] for term in terms}
 
     def window(self, partition: Partition, start: float, end: float) -> Rows:
         """Messages of a partition with start <= sent_at <= end, in (time, arrival) order.
@@ -185,7 +187,8 @@ class MilvusView:
             end: The same.
         """
         condition = all_of([self._within, _sent_in(start, end)])
-        return self._give(spots_of(self._table.sample(condition, SPOT_FIELDS)))
+        rows, _ = self._table.sample(condition, SPOT_FIELDS)
+        return self._give(spots_of(rows))
 
     def latest(self) -> float | None:
         """sent_at of the last message, POSIX seconds; None when there is none."""
@@ -246,7 +249,7 @@ class MilvusView:
         idf = self._idf(terms)
         query: defaultdict[int, float] = defaultdict(float)
         for term, repeats in terms.items():
-            if self._frequencies[term]:
+            if self._counts.frequencies[term]:
                 query[dimension_of(term_number(term))] += repeats * idf[term]
         return query
 
@@ -275,13 +278,13 @@ class MilvusView:
     def _idf(self, terms: Iterable[str]) -> Mapping[str, float]:
         names = list(terms)
         self._count(names)
-        df = np.array([self._frequencies[term] for term in names], dtype=np.float64)
+        df = np.array([self._counts.frequencies[term] for term in names], dtype=np.float64)
         idf = np.log1p((max(self.n_messages, df.max(initial=0)) - df + 0.5) / (df + 0.5))
         return dict(zip(names, idf.tolist(), strict=True))
 
     def _count(self, terms: Sequence[str]) -> None:
         """Count the documents of terms: of rare ones those listed, of frequent ones by the server."""
-        new = [term for term in terms if term not in self._frequencies]
+        new = [term for term in terms if term not in self._counts.frequencies]
         for start in range(0, len(new), _TERMS_AT_ONCE):
             part = new[start : start + _TERMS_AT_ONCE]
             queries = [{dimension_of(term_number(term)): 1.0} for term in part]
@@ -291,7 +294,7 @@ class MilvusView:
                 if n_hits == _MAX_LISTED:
                     holds = f"array_contains(terms, {term_number(term)})"
                     n_hits = max(n_hits, self._table.count(all_of([self._within, holds])))
-                self._frequencies[term] = n_hits
+                self._counts.frequencies[term] = n_hits
 
     def _give(self, spots: Sequence[Spot]) -> Rows:
         """The rows of messages: a new one for each that this view has not met."""

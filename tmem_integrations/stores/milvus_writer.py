@@ -73,15 +73,14 @@ class MilvusWriter:
         if self._is_settled:
             return
         clock = self._catalogue.read_clock()
-        ahead = self._table.pages(all_of([self._within, f"arrival > {clock}"]), ["arrival"])
-        latest = max((row["arrival"] for page in ahead for row in page), default=clock)
-        if latest > clock:
-            self._catalogue.write_clock(latest)
-        for owners in self._catalogue.half_edited():
-            with self._catalogue.editing(owners):
-                self._mend(owners)
+        for mark, owners in self._catalogue.half_edited().items():
+            self._mend(owners)
+            self._catalogue.end_editing(mark)
         for channel in self._catalogue.channels(unsettled=True):
             self._settle(channel)
+        latest = self._latest(clock.arrival)
+        if latest > clock.arrival or not clock.state:
+            self._show(latest)
         self._is_settled = True
 
     def read(self, ids: Iterable[str]) -> dict[str, tuple[Row, Vectors | None]]:
@@ -108,13 +107,13 @@ class MilvusWriter:
         self.recover()
         stored = self.read([message.id for message in messages])
         clock = self._catalogue.read_clock()
-        arrival = max([clock, *(row.arrival for row, _ in stored.values())])
+        arrival = max([clock.arrival, *(row.arrival for row, _ in stored.values())])
         now = datetime.now(UTC)
         changed: list[tuple[Row, Vectors | None]] = []
         moved: set[str | None] = set()
         came: set[str | None] = set()
         rewritten: list[str] = []
-        n_added = 0
+        n_added, n_updated = 0, 0
         for index, message in enumerate(messages):
             row, kept = stored.get(message.id, (None, None))
             vector = None if vectors is None else vectors[index]
@@ -122,6 +121,7 @@ class MilvusWriter:
                 arrival, n_added = arrival + 1, n_added + 1
                 new = Row(message, arrival, 0, stored_at=now)
             elif row.message != message or differs(vector, kept):
+                n_updated += 1
                 new = edited(row, message, version=0, now=now, vector=to_bytes(kept))
                 if row.message != message:
                     rewritten.append(message.id)
@@ -130,22 +130,50 @@ class MilvusWriter:
                 continue
             changed.append((new, vector))
             came.add(message.channel)
-        known = self._catalogue.listed(name for name in came if name is not None)
+        report = IngestReport(n_added, n_updated, len(messages) - len(changed))
+        if not changed:
+            return report
         derived.erase(rewritten, keeps_filed=True)
-        with self._settling(moved | (came - known)):
+        named = {name for name in came if name is not None}
+        known = self._catalogue.listed(named)
+        if n_updated:
+            self._catalogue.write_clock(clock.arrival, changing=True)
+        with self._settling(moved | (named - known)):
             self._put(changed, stored)
-            if arrival > clock:
-                self._catalogue.write_clock(arrival)
-        n_updated = len(changed) - n_added
-        return IngestReport(n_added, n_updated, len(messages) - len(changed))
+            # Another writer may have taken one from the list meanwhile, when it had no message yet.
+            for channel in named & known - self._catalogue.listed(named & known):
+                self._settle(channel)
+            self._show(arrival)
+        return report
 
     def erase(self, ids: Sequence[str]) -> int:
         """Remove messages with all that they said; returns how many were there."""
         self.recover()
         found = self.read(ids)
+        if not found:
+            return 0
+        clock = self._catalogue.read_clock()
+        self._catalogue.write_clock(clock.arrival, changing=True)
         with self._settling({row.message.channel for row, _ in found.values()}):
             self._table.erase([self._key(one) for one in found], field="owner")
+            self._show(clock.arrival)
         return len(found)
+
+    def _show(self, arrival: int) -> None:
+        """Let readers see what arrived until then, and what another writer, whose clock this one may have
+        set back, wrote after it."""
+        latest = arrival
+        while True:
+            arrival = latest
+            self._catalogue.write_clock(arrival)
+            latest = self._latest(arrival)
+            if latest == arrival:
+                return
+
+    def _latest(self, arrival: int) -> int:
+        """The last arrival of all rows, if it is later than this one."""
+        ahead = self._table.pages(all_of([self._within, f"arrival > {arrival}"]), ["arrival"])
+        return max((row["arrival"] for page in ahead for row in page), default=arrival)
 
     def _mend(self, owners: Sequence[str]) -> None:
         """Make the versions of messages anew from their present rows."""
@@ -202,9 +230,16 @@ class MilvusWriter:
         self._is_settled = True
 
     def _settle(self, channel: str) -> None:
+        occurs = self._occurs(channel)
+        self._catalogue.settle(channel, occurs=occurs)
+        # Another writer may have come between, which saw the list as it was before.
+        if not occurs and self._occurs(channel):
+            self._catalogue.settle(channel, occurs=True)
+
+    def _occurs(self, channel: str) -> bool:
         scope = Scope(readable=frozenset({channel}))
         condition = all_of([self._within, condition_of(scope)])
-        self._catalogue.settle(channel, occurs=bool(self._table.query(condition, ["key"], limit=1)))
+        return bool(self._table.query(condition, ["key"], limit=1))
 
     def _key(self, message_id: str) -> str:
         return digest("id", message_id, self._tenant or "")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tmem_integrations import AnticipatoryRetriever, Message
-from tmem_integrations.cli import main
+from tmem_integrations.cli import main, reading
 from tmem_integrations.cli.app import app
 from tmem_integrations.stages.linearization import parse
 from tmem_integrations.stores.chroma import ChromaStore
@@ -221,6 +221,46 @@ def test_columns_and_several_files_of_two_formats(tmem: Tmem, tmp_path: Path) ->
     assert (result.code, "irc takes no columns" in result.err) == (2, True)
     assert tmem("import", dump, "--into", tmp_path / "team", *columns).code == 0
     assert tmem("import", log, "--into", tmp_path / "team", "--json").json["messages"] == 2
+
+
+def test_a_csv_under_other_names_and_without_ids_is_imported_and_asked_in_the_same_way(
+    tmem: Tmem, tmp_path: Path
+) -> None:
+    chat = tmp_path / "chat.csv"
+    chat.write_text("date,who,body\n2026-03-02T09:00:00Z,Ann,we ship on Friday\n")
+    columns = ("--column", "timestamp=date", "--column", "text=body", "--column", "author=who")
+    refused = tmem("import", chat, "--into", tmp_path / "team", *columns)
+    assert (refused.code, "--make-ids" in refused.err) == (2, True)
+    for _ in "again":
+        done = tmem("import", chat, "--into", tmp_path / "team", *columns, "--make-ids", "--json")
+        assert done.json["messages"] == 1
+    asked = ("ask", "when do we ship", "--json", "--in")
+    answer = tmem(*asked, chat, *columns, "--make-ids").json
+    assert answer["text"] == tmem(*asked, tmp_path / "team").json["text"]
+    assert answer["message_ids"] == tmem(*asked, tmp_path / "team").json["message_ids"]
+    assert tmem("show", "ship", "--in", chat, *columns, "--make-ids").code == 0
+
+
+@pytest.mark.parametrize("command", ["import", "ask", "show", "serve"])
+def test_every_command_that_reads_chat_files_has_the_same_options_for_it(
+    tmem: Tmem, command: str
+) -> None:
+    assert {f"--{name.replace('_', '-')}" for name in reading._OPTIONS} <= set(
+        tmem(command, "--help").out.split()
+    )
+
+
+def test_a_folder_is_not_read_as_a_file(tmem: Tmem, team: Path) -> None:
+    result = tmem("ask", "ship", "--in", team, "--format", "csv", "--column", "text=body")
+    assert (result.code, "leave out --format, --column" in result.err) == (2, True)
+
+
+def test_a_log_with_times_only_is_asked_with_its_date(tmem: Tmem, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("[09:00] <ann> we ship on Friday\n")
+    asked = ("ask", "ship", "--in", log, "--timezone", "UTC")
+    assert tmem(*asked).code == 2
+    assert "Mon 2026-03-02 09:00Z ann" in tmem(*asked, "--date", "2026-03-02").out
 
 
 def test_a_log_with_times_only_takes_the_date_and_channel_given(tmem: Tmem, tmp_path: Path) -> None:

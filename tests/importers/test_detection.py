@@ -76,6 +76,26 @@ def test_a_bad_line_does_not_hide_the_format(tmp_path: Path) -> None:
     assert detect(path) == "irc"
 
 
+@pytest.mark.parametrize("header", ["date,who,body", "body|date", "text;date"])
+def test_a_csv_under_other_names_is_recognised_by_the_columns_given(
+    tmp_path: Path, header: str
+) -> None:
+    path = tmp_path / "export.txt"
+    path.write_text(f"{header}\n2026-03-02T09:00:00Z,ann,hi\n")
+    columns = (("timestamp", "date"), ("text", "body"), ("author", "who"))
+    assert detect(path, columns=columns) == "csv"
+    with pytest.raises(ImportFormatError, match=r"of a CSV, say which columns.*--column text=…"):
+        detect(path)
+    with pytest.raises(ImportFormatError, match="--format"):
+        detect(path, columns=(("timestamp", "when"),))
+
+
+def test_a_csv_without_ids_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "export.txt"
+    path.write_text("text,sent_at\nhi,2026-03-02T09:00:00Z\n")
+    assert detect(path) == "csv"
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"\n\n", b"Dear diary,\n", b"\x00\x01\x02", b'[{"id": 1}]', "{}".encode("utf-16")],

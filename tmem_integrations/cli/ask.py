@@ -9,6 +9,7 @@ import typer
 
 from tmem_integrations.cli import models, options
 from tmem_integrations.cli.output import print_json, print_note
+from tmem_integrations.cli.reading import Reading, reads_files
 from tmem_integrations.cli.sources import metadata_of, opened
 from tmem_integrations.cli.times import read_moment
 from tmem_integrations.counting import counted
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 NOTHING_FOUND = 1
 
 
+@reads_files
 def ask(
     question: options.Question,
     source: options.Source,
+    reading: Reading,
     asker: options.Asker = None,
     members: options.Members = None,
     as_of: options.AsOf = None,
@@ -35,7 +38,6 @@ def ask(
     answer: Annotated[
         bool, typer.Option("--answer", help="Have the model answer, citing messages.")
     ] = False,
-    format: options.Format = None,
     timezone: options.Timezone = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -56,7 +58,7 @@ def ask(
     if answer and model is None:
         raise ConfigError("--answer needs --model: say who answers.")
     llm = models.read_model(model, base_url)
-    with opened(source, asker=asker, members=members, format=format, timezone=timezone) as memory:
+    with opened(source, asker=asker, members=members, timezone=timezone, reading=reading) as memory:
         retrieval = memory.retrieve(
             question,
             asking_user=asker,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import typer
 
 from tmem_integrations.cli import import_options, options
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
+from tmem_integrations.cli.reading import Reading, reads_files
 from tmem_integrations.cli.sources import in_chunks, open_folder, open_store
 from tmem_integrations.counting import counted
 from tmem_integrations.errors import ConfigError
@@ -19,7 +20,6 @@ from tmem_integrations.errors import ConfigError
 if TYPE_CHECKING:
     from tmem_integrations.importers import ImportOptions, ImportReport
     from tmem_integrations.importers.diff import ImportDiff
-    from tmem_integrations.importers.frame import DateOrder
     from tmem_integrations.messages import Message
     from tmem_integrations.protocols import IngestReport
 
@@ -28,18 +28,14 @@ if TYPE_CHECKING:
 NOTHING_FOUND = 1
 
 
+@reads_files
 def import_file(
     files: import_options.Files,
     into: import_options.Into,
-    format: options.Format = None,
+    reading: Reading,
     timezone: import_options.Timezone = None,
     channel: import_options.Channel = None,
-    date: import_options.Date = None,
-    date_order: import_options.DateOrder = None,
-    start: import_options.Start = None,
-    column: import_options.Columns = None,
     workspace: import_options.Workspace = None,
-    skip_bad: import_options.SkipBad = False,
     mirror: import_options.Mirror = False,
     dry_run: import_options.DryRun = False,
     save_members: import_options.SaveMembers = None,
@@ -57,7 +53,7 @@ def import_file(
 
     [cyan]tmem import "#ops.log" --into team/ --timezone Europe/Berlin[/cyan]
 
-    [cyan]tmem import dump.jsonl --into team/ --column text=body --column timestamp=ts[/cyan]
+    [cyan]tmem import dump.csv --into team/ --column text=body --column timestamp=ts --make-ids[/cyan]
 
     [cyan]tmem import "Weekly sync.vtt" --into team/ --start 2026-03-02T09:00+01:00[/cyan]
 
@@ -65,23 +61,12 @@ def import_file(
     Microsoft Teams; meeting transcripts in WebVTT (Teams, Zoom); mbox mailing lists; IRC logs of weechat,
     irssi, ZNC, The Lounge, mIRC and ubottu; JSONL and CSV (id, text, timestamp and, where known, author, author_id, role, channel, topic, …).
     """
-    from tmem_integrations.importers import ImportOptions
-
-    settings = ImportOptions(
-        timezone=timezone,
-        date=date.date() if date else None,
-        channel=channel,
-        columns=tuple(map(_read_column, column or ())),
-        date_order=_read_order(date_order),
-        start=start,
-        skip_bad=skip_bad,
-        workspace=workspace,
-    )
-    if mirror and skip_bad:
+    settings = replace(reading.options, timezone=timezone, channel=channel, workspace=workspace)
+    if mirror and settings.skip_bad:
         raise ConfigError(
             "--mirror would remove what --skip-bad passes over; mend the bad lines, or leave one out."
         )
-    files_read, diff = _read_once(files, format, settings, into)
+    files_read, diff = _read_once(files, reading.format, settings, into)
     n_messages = sum(report.read for _, report in files_read.values())
     stored = None
     if (n_messages or (mirror and diff.gone)) and not dry_run:
@@ -96,20 +81,6 @@ def import_file(
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _read_column(text: str) -> tuple[str, str]:
-    field, sign, key = text.partition("=")
-    if not (field and sign and key):
-        raise ConfigError(f"--column must be field=key, such as text=body, got {text!r}.")
-    return field, key
-
-
-def _read_order(text: str | None) -> DateOrder | None:
-    orders: dict[str, DateOrder] = {"dmy": "dmy", "mdy": "mdy", "ymd": "ymd"}
-    if text is not None and text not in orders:
-        raise ConfigError(f"--date-order must be dmy, mdy or ymd, got {text!r}.")
-    return None if text is None else orders[text]
-
-
 def _read_once(
     files: list[Path], format: str | None, settings: ImportOptions, into: Path
 ) -> tuple[FilesRead, ImportDiff]:
@@ -122,7 +93,8 @@ def _read_once(
     try:
         comparison = Comparison(store)
         for path in files:
-            name, report = format or detect(path), ImportReport()
+            name = format or detect(path, columns=settings.columns)
+            report = ImportReport()
             with progress_bar() as bar:
                 task = bar.add_task(f"Reading {path.name}", total=path.stat().st_size)
                 messages = read_file(path, format=name, options=settings, report=report)

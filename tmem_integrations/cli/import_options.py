@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -20,35 +19,6 @@ Channel = Annotated[
     str | None,
     typer.Option(help="Channel, for logs that do not name theirs.", show_default=False),
 ]
-Date = Annotated[
-    datetime | None,
-    typer.Option(
-        formats=["%Y-%m-%d"],
-        help="Day of the first line, for logs with times only.",
-        show_default=False,
-    ),
-]
-DateOrder = Annotated[
-    str | None,
-    typer.Option(
-        help="dmy, mdy or ymd, for dates of digits that do not tell it themselves.",
-        show_default=False,
-    ),
-]
-Start = Annotated[
-    str | None,
-    typer.Option(
-        help="When the recording of a meeting began, as 2026-03-02T09:00+01:00.",
-        show_default=False,
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Key of a field in JSONL or CSV, as text=body or author=user.name; may be repeated.",
-        show_default=False,
-    ),
-]
 Workspace = Annotated[
     str | None,
     typer.Option(
@@ -56,9 +26,6 @@ Workspace = Annotated[
         "workspaces apart.",
         show_default=False,
     ),
-]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Count bad lines instead of stopping at the first.")
 ]
 Mirror = Annotated[
     bool,

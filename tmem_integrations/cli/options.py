@@ -50,10 +50,6 @@ MaxMessages = Annotated[
 MaxTokens = Annotated[
     int | None, typer.Option(help="Budget of the whole text.", min=1, show_default="8192")
 ]
-Format = Annotated[
-    str | None,
-    typer.Option(help="Format of the chat file; detected when not given.", show_default=False),
-]
 Timezone = Annotated[
     str | None,
     typer.Option(

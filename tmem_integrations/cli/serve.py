@@ -9,15 +9,18 @@ import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import print_note
+from tmem_integrations.cli.reading import Reading, reads_files
 from tmem_integrations.cli.sources import open_source, read_members
 from tmem_integrations.errors import ConfigError
 
 
+@reads_files
 def serve(
     source: Annotated[
         Path,
         typer.Argument(help="A folder made by `tmem import`, or a chat file.", metavar="FOLDER"),
     ],
+    reading: Reading,
     asker: Annotated[
         str,
         typer.Option(
@@ -43,7 +46,7 @@ def serve(
     if not mcp:
         raise ConfigError("tmem serve needs --mcp: the protocol to speak.")
     access = None if members is None else read_members(members)
-    memory = open_source(source, timezone=timezone, access=access)
+    memory = open_source(source, reading=reading, timezone=timezone, access=access)
     try:
         server = build_server(memory, asker)
         if access is None:

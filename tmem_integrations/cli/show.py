@@ -10,6 +10,7 @@ import typer
 
 from tmem_integrations.cli import options
 from tmem_integrations.cli.output import console, print_note
+from tmem_integrations.cli.reading import Reading, reads_files
 from tmem_integrations.cli.sources import opened
 from tmem_integrations.cli.times import read_moment
 from tmem_integrations.errors import ConfigError
@@ -17,15 +18,16 @@ from tmem_integrations.errors import ConfigError
 NOTHING_FOUND = 1
 
 
+@reads_files
 def show(
     question: options.Question,
     source: options.Source,
+    reading: Reading,
     asker: options.Asker = None,
     members: options.Members = None,
     as_of: options.AsOf = None,
     channels: options.Channels = None,
     max_messages: options.MaxMessages = None,
-    format: options.Format = None,
     timezone: options.Timezone = None,
     html: Annotated[
         Path | None,
@@ -52,7 +54,7 @@ def show(
     from tmem_integrations.times import zone_of
     from tmem_integrations.visual.terminal import ForestView
 
-    with opened(source, asker=asker, members=members, format=format, timezone=timezone) as memory:
+    with opened(source, asker=asker, members=members, timezone=timezone, reading=reading) as memory:
         answer = memory.retrieve(
             question,
             asking_user=asker,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tmem_integrations.cli.output import progress_bar
 from tmem_integrations.errors import AccessError, ConfigError, ImportFormatError
 
 if TYPE_CHECKING:
+    from tmem_integrations.cli.reading import Reading
     from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.messages import Message
     from tmem_integrations.retrieval import Retrieval
@@ -29,8 +31,8 @@ def opened(
     *,
     asker: str | None,
     members: Path | None,
-    format: str | None,
     timezone: str | None,
+    reading: Reading,
 ) -> Iterator[TemporalMemory]:
     """A source to be asked, closed at the end.
 
@@ -38,13 +40,13 @@ def opened(
         source: A folder with a store, or a chat file.
         asker: Who asks.
         members: JSON file of who may read which channel.
-        format: Of a chat file; detected when None.
         timezone: Of times that carry none.
+        reading: How a chat file is read.
     """
     access = None if members is None else read_members(members)
     if access is not None and asker is None:
         raise AccessError("--members needs --as: say who asks.")
-    memory = open_source(source, format=format, timezone=timezone, access=access)
+    memory = open_source(source, reading=reading, timezone=timezone, access=access)
     try:
         yield memory
     finally:
@@ -66,13 +68,14 @@ def metadata_of(answer: Retrieval, memory: TemporalMemory) -> dict[str, Any]:
 def open_source(
     source: Path,
     *,
-    format: str | None = None,
+    reading: Reading,
     timezone: str | None = None,
     access: Mapping[str, Any] | None = None,
 ) -> TemporalMemory:
     """Open a folder for reading, or read a chat file into memory.
 
     Raises:
+        ConfigError: If it is a folder, and is to be read as a file.
         ImportFormatError: If there is nothing at `source`, or it is not in its format.
         StoreError: If the folder holds no store.
     """
@@ -81,21 +84,29 @@ def open_source(
             f"{source}: expected a folder made by tmem import, or a chat file; found nothing there."
         )
     if source.is_dir():
+        if reading.given:
+            raise ConfigError(
+                f"{source} is a folder, whose files were read by tmem import; leave out "
+                f"{', '.join(reading.given)}."
+            )
         return open_folder(source, read_only=True, timezone=timezone, access=access)
-    return _read_into_memory(source, format, timezone, access)
+    return _read_into_memory(source, reading, timezone, access)
 
 
 def _read_into_memory(
-    file: Path, format: str | None, timezone: str | None, access: Mapping[str, Any] | None
+    file: Path, reading: Reading, timezone: str | None, access: Mapping[str, Any] | None
 ) -> TemporalMemory:
-    from tmem_integrations.importers import ImportOptions, ImportReport, read_file
+    from tmem_integrations.importers import ImportReport, read_file
     from tmem_integrations.memory import TemporalMemory
     from tmem_integrations.models.embeddings import StaticEmbedder
     from tmem_integrations.stores.chroma import ChromaStore
 
     embedder, report = StaticEmbedder(), ImportReport()
     messages = read_file(
-        file, format=format, options=ImportOptions(timezone=timezone), report=report
+        file,
+        format=reading.format,
+        options=replace(reading.options, timezone=timezone),
+        report=report,
     )
     memory = TemporalMemory(
         ChromaStore.in_memory(model=embedder.name),

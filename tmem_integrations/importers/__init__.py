@@ -26,7 +26,13 @@ from tmem_integrations.importers import (
 )
 from tmem_integrations.importers.csv import read_csv
 from tmem_integrations.importers.discord import read_discord
-from tmem_integrations.importers.frame import Importer, ImportOptions, first_lines, found
+from tmem_integrations.importers.frame import (
+    Columns,
+    Importer,
+    ImportOptions,
+    first_lines,
+    found,
+)
 from tmem_integrations.importers.irc import read_irc
 from tmem_integrations.importers.jsonl import read_jsonl
 from tmem_integrations.importers.mbox import read_mbox
@@ -65,8 +71,12 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
 )
 
 
-def detect(path: str | Path) -> str:
+def detect(path: str | Path, *, columns: Columns = ()) -> str:
     """Name of the importer that recognises a file by its content.
+
+    Args:
+        path: The file, or the folder of an export.
+        columns: Our field names and the file's keys, as in `ImportOptions`.
 
     Raises:
         ImportFormatError: If none or several do; says how to choose.
@@ -74,7 +84,7 @@ def detect(path: str | Path) -> str:
     path = Path(path)
     if not path.exists():
         raise ImportFormatError(f"{path}: expected a file, found nothing there.")
-    names = [name for name, importer in IMPORTERS.items() if importer.recognises(path)]
+    names = [name for name, importer in IMPORTERS.items() if importer.is_of(path, columns)]
     if len(names) == 1:
         return names[0]
     known = ", ".join(IMPORTERS)
@@ -87,7 +97,8 @@ def detect(path: str | Path) -> str:
     begins = f"a file that begins with {found(first[0])}" if first else "a file without text lines"
     raise ImportFormatError(
         f"{path}: expected one of the formats {known}, found {begins}. "
-        "If it is one of them, say so with format= or --format."
+        "If it is one of them, say so with format= or --format; of a CSV, say which columns are ours with "
+        "columns= or --column text=… --column timestamp=…."
     )
 
 
@@ -109,11 +120,11 @@ def read_file(
     Raises:
         ImportFormatError: If the format is unknown, an option does not apply, or an entry is bad.
     """
-    name = format if format is not None else detect(path)
+    options = options or ImportOptions()
+    name = format if format is not None else detect(path, columns=options.columns)
     importer = IMPORTERS.get(name)
     if importer is None:
         raise ImportFormatError(f"format must be one of {', '.join(IMPORTERS)}, got {name!r}.")
-    options = options or ImportOptions()
     for option in (f.name for f in fields(options) if f.name not in ("skip_bad", "workspace")):
         if getattr(options, option) and option not in importer.options:
             raise ImportFormatError(f"{path}: the format {name} takes no {option}.")

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import tzinfo
 from typing import Any
 
 from tmem_integrations.errors import ImportFormatError, MessageError
+from tmem_integrations.importers.frame import Columns
+from tmem_integrations.importers.ids import NO_ID, IdMaker
 from tmem_integrations.messages import Message
 
+TIMES = frozenset({"timestamp", "sent_at"})
+"""What the time of a message may be called."""
 FIELDS = frozenset({*(field.name for field in fields(Message)), "timestamp"})
 """What a column may be mapped to."""
 _REQUIRED = (("id",), ("text",), ("timestamp", "sent_at"))
 _MISSING = object()
 
 
-def check_columns(columns: tuple[tuple[str, str], ...]) -> None:
+def check_columns(columns: Columns) -> None:
     """Raise `ImportFormatError` unless every mapped field is one of ours."""
     for field, _ in columns:
         if field not in FIELDS:
@@ -24,7 +29,7 @@ def check_columns(columns: tuple[tuple[str, str], ...]) -> None:
             )
 
 
-def map_columns(record: dict[str, Any], columns: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+def map_columns(record: dict[str, Any], columns: Columns) -> dict[str, Any]:
     """The record under our names. Who maps columns knows the rest, so only our names stay of it."""
     if not columns:
         return record
@@ -47,11 +52,33 @@ def _look_up(record: Mapping[str, Any], key: str) -> object:
     return value
 
 
-def check_required(record: Mapping[str, Any]) -> None:
-    """Raise `MessageError` unless id, text and timestamp are there; says how to map another key."""
+def read_record(
+    record: Mapping[str, Any], *, zone: tzinfo | None, make_id: IdMaker | None
+) -> Message:
+    """A record under our names as a message.
+
+    Args:
+        record: After `map_columns`.
+        zone: Of times that carry none.
+        make_id: For a record without an id; None where each must have one.
+
+    Raises:
+        MessageError: If id, text or timestamp is not there, or a value cannot be read.
+    """
+    if make_id is None or record.get("id") is not None:
+        _check_required(record)
+        return Message.from_dict(record, timezone=zone)
+    named = {**record, "id": NO_ID}
+    _check_required(named)
+    return make_id(Message.from_dict(named, timezone=zone))
+
+
+def _check_required(record: Mapping[str, Any]) -> None:
+    """Raise unless id, text and timestamp are there; says how to map another key."""
     for names in _REQUIRED:
         if all(record.get(name) is None for name in names):
+            made = "; have ids made with make_ids=True or --make-ids" if names == ("id",) else ""
             raise MessageError(
                 f"expected {names[0]!r}, found the keys {sorted(record)}; "
-                f'map another one with columns={{"{names[0]}": "…"}} or --column {names[0]}=….'
+                f'map another one with columns={{"{names[0]}": "…"}} or --column {names[0]}=…{made}.'
             )

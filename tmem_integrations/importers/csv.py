@@ -15,8 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.importers.columns import check_columns, check_required, map_columns
+from tmem_integrations.importers.columns import (
+    FIELDS,
+    TIMES,
+    check_columns,
+    map_columns,
+    read_record,
+)
 from tmem_integrations.importers.frame import (
+    Columns,
     Entry,
     Importer,
     ImportOptions,
@@ -25,6 +32,7 @@ from tmem_integrations.importers.frame import (
     messages_of,
     read_lines,
 )
+from tmem_integrations.importers.ids import IdMaker
 from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.messages import Message
 from tmem_integrations.times import zone_of
@@ -41,6 +49,7 @@ def read_csv(
     *,
     timezone: str | tzinfo | None = None,
     columns: Mapping[str, str] | None = None,
+    make_ids: bool = False,
     skip_bad: bool = False,
     report: ImportReport | None = None,
 ) -> Iterator[Message]:
@@ -51,6 +60,7 @@ def read_csv(
             has most of. An empty cell is unknown.
         timezone: Zone of times that carry none.
         columns: Our field name to the file's column, such as `{"text": "body"}`.
+        make_ids: Make ids for those without one: see `ImportOptions`.
         skip_bad: Count rows that cannot be read instead of stopping at the first.
         report: Filled while reading.
 
@@ -58,7 +68,10 @@ def read_csv(
         ImportFormatError: At the first bad row, with file, line, what was expected and found.
     """
     options = ImportOptions(
-        timezone=timezone, columns=tuple((columns or {}).items()), skip_bad=skip_bad
+        timezone=timezone,
+        columns=tuple((columns or {}).items()),
+        make_ids=make_ids,
+        skip_bad=skip_bad,
     )
     return _read(Path(path), options, report if report is not None else ImportReport())
 
@@ -66,14 +79,14 @@ def read_csv(
 def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[Message]:
     zone = zone_of(options.timezone)
     check_columns(options.columns)
+    make_id = IdMaker(IMPORTER.name, options.workspace) if options.make_ids else None
 
     def parse(row: dict[str, Any]) -> Message | Skip:
         known = {key: value for key, value in row.items() if value != ""}
         if not known:
             return Skip("blank line")
         record = _numbers(map_columns(known, options.columns))
-        check_required(record)
-        return Message.from_dict(record, timezone=zone)
+        return read_record(record, zone=zone, make_id=make_id)
 
     yield from messages_of(
         _rows(path, report), parse, path=path, report=report, skip_bad=options.skip_bad
@@ -127,7 +140,7 @@ def _numbers(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _recognises(path: Path) -> bool:
+def _recognises(path: Path, columns: Columns = ()) -> bool:
     lines = first_lines(path, 1)
     if not lines:
         return False
@@ -135,8 +148,10 @@ def _recognises(path: Path) -> bool:
         (header,) = csv.reader(io.StringIO(lines[0]), delimiter=_delimiter(lines[0]))
     except (csv.Error, ValueError):
         return False
-    names = {name.strip() for name in header}
-    return {"id", "text"} <= names and bool({"timestamp", "sent_at"} & names)
+    keys = {name.strip() for name in header}
+    names = (FIELDS & keys) | {field for field, key in columns if key in keys}
+    # Without an id it is one, too: that ids may be made is told when it is read.
+    return "text" in names and bool(TIMES & names)
 
 
 IMPORTER = Importer(
@@ -144,5 +159,6 @@ IMPORTER = Importer(
     describes="CSV with a header that names id, text, timestamp, …",
     recognises=_recognises,
     read=_read,
-    options=frozenset({"timezone", "columns"}),
+    options=frozenset({"timezone", "columns", "make_ids"}),
+    recognises_mapped=_recognises,
 )

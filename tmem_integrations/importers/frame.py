@@ -20,6 +20,8 @@ from tmem_integrations.messages import Message
 
 T = TypeVar("T")
 DateOrder = Literal["dmy", "mdy", "ymd"]
+# Our field name and the source's key, for each that has another one.
+Columns = tuple[tuple[str, str], ...]
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FOUND_LENGTH = 120
 # Clocks differ; what is later than this is a wrong zone or a wrong year.
@@ -61,6 +63,8 @@ class ImportOptions:
         date: Day of the first line, for logs with times only.
         channel: Channel of all messages, for logs that do not name theirs.
         columns: Our field name to the source's key.
+        make_ids: Make ids for records without one, of channel, time, author and text: the same at every
+            import, but an edited message is a new one then.
         date_order: Order of day, month and year where dates are digits only.
         start: When a recording began, for transcripts that count from there.
         skip_bad: Count entries that cannot be read instead of stopping at the first.
@@ -71,7 +75,8 @@ class ImportOptions:
     timezone: str | tzinfo | None = None
     date: date | None = None
     channel: str | None = None
-    columns: tuple[tuple[str, str], ...] = ()
+    columns: Columns = ()
+    make_ids: bool = False
     date_order: DateOrder | None = None
     start: datetime | str | None = None
     skip_bad: bool = False
@@ -91,6 +96,8 @@ class Importer:
         recognises: Whether a path looks like this source; reads its beginning only.
         read: Yields the messages.
         options: Names of the `ImportOptions` it takes besides `skip_bad`.
+        recognises_mapped: Whether a path looks like this source under the given names of columns; None
+            for a source that is recognised without.
     """
 
     name: str
@@ -98,6 +105,12 @@ class Importer:
     recognises: Callable[[Path], bool]
     read: Reader
     options: frozenset[str]
+    recognises_mapped: Callable[[Path, Columns], bool] | None = None
+
+    def is_of(self, path: Path, columns: Columns) -> bool:
+        """Whether a path looks like this source, with its columns under these names."""
+        mapped = self.recognises_mapped
+        return self.recognises(path) or (mapped is not None and mapped(path, columns))
 
 
 def found(text: str) -> str:

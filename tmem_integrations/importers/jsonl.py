@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.importers.columns import check_columns, check_required, map_columns
+from tmem_integrations.importers.columns import check_columns, map_columns, read_record
 from tmem_integrations.importers.frame import (
     Entry,
     Importer,
@@ -23,6 +23,7 @@ from tmem_integrations.importers.frame import (
     messages_of,
     read_lines,
 )
+from tmem_integrations.importers.ids import IdMaker
 from tmem_integrations.importers.report import ImportReport
 from tmem_integrations.messages import Message
 from tmem_integrations.times import zone_of
@@ -37,6 +38,7 @@ def read_jsonl(
     *,
     timezone: str | tzinfo | None = None,
     columns: Mapping[str, str] | None = None,
+    make_ids: bool = False,
     skip_bad: bool = False,
     report: ImportReport | None = None,
 ) -> Iterator[Message]:
@@ -48,6 +50,7 @@ def read_jsonl(
         columns: Our field name to the file's key, such as `{"text": "body", "author": "user.name"}`;
             a dot goes into an object. Fields that are not named keep their own key; with a map, keys
             that are neither are left out without a word.
+        make_ids: Make ids for those without one: see `ImportOptions`.
         skip_bad: Count lines that cannot be read instead of stopping at the first.
         report: Filled while reading.
 
@@ -55,7 +58,10 @@ def read_jsonl(
         ImportFormatError: At the first bad line, with file, line, what was expected and found.
     """
     options = ImportOptions(
-        timezone=timezone, columns=tuple((columns or {}).items()), skip_bad=skip_bad
+        timezone=timezone,
+        columns=tuple((columns or {}).items()),
+        make_ids=make_ids,
+        skip_bad=skip_bad,
     )
     return _read(Path(path), options, report if report is not None else ImportReport())
 
@@ -63,13 +69,13 @@ def read_jsonl(
 def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[Message]:
     zone = zone_of(options.timezone)
     check_columns(options.columns)
+    make_id = IdMaker(IMPORTER.name, options.workspace) if options.make_ids else None
 
     def parse(line: str) -> Message | Skip:
         if not line.strip():
             return Skip("blank line")
         record = map_columns(_load_object(line), options.columns)
-        check_required(record)
-        return Message.from_dict(record, timezone=zone)
+        return read_record(record, zone=zone, make_id=make_id)
 
     lines: Iterator[Entry[str]] = read_lines(path, report, skip_bad=options.skip_bad)
     return messages_of(lines, parse, path=path, report=report, skip_bad=options.skip_bad)
@@ -116,5 +122,5 @@ IMPORTER = Importer(
     describes="JSON lines with id, text, timestamp and, where known, author, channel, reply_to, …",
     recognises=_recognises,
     read=_read,
-    options=frozenset({"timezone", "columns"}),
+    options=frozenset({"timezone", "columns", "make_ids"}),
 )

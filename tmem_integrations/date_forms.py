@@ -104,12 +104,7 @@ def _day_of_month(m: re.Match[str], today: Today) -> Days:
 
 
 def _whole_month(m: re.Match[str], today: Today) -> Days:
-    month = _month(m["month"])
-    first = (
-        date(int(m["year"]), month, 1)
-        if m["year"]
-        else _latest(lambda year: date(year, month, 1), today.begun)
-    )
+    first = _first_of(_month(m["month"]), m["year"], today)
     return Days(first, _add_months(first, 1))
 
 
@@ -119,12 +114,7 @@ def _whole_year(m: re.Match[str], today: Today) -> Days:
 
 def _quarter(m: re.Match[str], today: Today) -> Days:
     number = int(m["q"]) if "q" in m.re.groupindex else _ORDINALS.index(m["ordinal"].lower()) + 1
-    month = 3 * number - 2
-    first = (
-        date(int(m["year"]), month, 1)
-        if m["year"]
-        else _latest(lambda year: date(year, month, 1), today.begun)
-    )
+    first = _first_of(3 * number - 2, m["year"], today)
     return Days(first, _add_months(first, 3))
 
 
@@ -201,6 +191,13 @@ def _day_alone_ahead(m: re.Match[str], today: Today) -> Days:
     return _one_day(_add_months(today.day.replace(day=1), 1).replace(day=int(m["day"])))
 
 
+def _first_of(month: int, year: str | None, today: Today) -> date:
+    """Where a month or quarter begins: in that year, else the last one that has begun."""
+    if year:
+        return date(int(year), month, 1)
+    return _latest(lambda one: date(one, month, 1), today.begun)
+
+
 def _weekday(m: re.Match[str]) -> int:
     return [day[:3] for day in _DAYS].index(m["weekday"].lower()[:3])
 
@@ -253,43 +250,43 @@ def _add_months(day: date, n: int) -> date:
 
 
 Forms = tuple[tuple[re.Pattern[str], _Reader], ...]
-QUESTION_FORMS: Forms = tuple(
-    (re.compile(pattern, re.IGNORECASE), read)
-    for pattern, read in (
-        (r"\b(?P<iso>\d{4}-\d\d-\d\d)\b", _iso),
-        (rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}?", _day_of_month),
-        (rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}\b{_YEAR}?", _day_of_month),
-        (rf"\b(?:in|during)\s+(?P<shown>(?:early\s+|late\s+)?{_MONTH}{_YEAR}?)", _whole_month),
-        (rf"\b{_MONTH}{_YEAR}", _whole_month),
-        (rf"\bQ(?P<q>[1-4])\b{_YEAR}?", _quarter),
-        (rf"\b(?P<ordinal>{'|'.join(_ORDINALS)})\s+quarter\b{_YEAR}?", _quarter),
-        (
-            r"\b(?:(?:the\s+day\s+before\s+)?yesterday|today|this\s+(?:morning|afternoon))\b",
-            _named_day,
-        ),
-        (rf"\blast\s+(?P<weekday>{'|'.join(_DAYS)})\b", _last_weekday),
-        (rf"\b(?P<which>last|this)\s+{_UNIT}\b", _last_or_this),
-        (rf"\bthe\s+(?:last|past)\s+{_COUNT}\s+{_UNIT}s?\b", _past_units),
-        (rf"\b{_COUNT}\s+{_UNIT}s?\s+ago\b", _units_ago),
-        (r"\b(?:in|during)\s+(?P<shown>(?P<year>(?:19|20)\d\d))\b", _whole_year),
-    )
+
+
+def _forms(*forms: tuple[str, _Reader]) -> Forms:
+    return tuple((re.compile(pattern, re.IGNORECASE), read) for pattern, read in forms)
+
+
+QUESTION_FORMS = _forms(
+    (r"\b(?P<iso>\d{4}-\d\d-\d\d)\b", _iso),
+    (rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}?", _day_of_month),
+    (rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}\b{_YEAR}?", _day_of_month),
+    (rf"\b(?:in|during)\s+(?P<shown>(?:early\s+|late\s+)?{_MONTH}{_YEAR}?)", _whole_month),
+    (rf"\b{_MONTH}{_YEAR}", _whole_month),
+    (rf"\bQ(?P<q>[1-4])\b{_YEAR}?", _quarter),
+    (rf"\b(?P<ordinal>{'|'.join(_ORDINALS)})\s+quarter\b{_YEAR}?", _quarter),
+    (
+        r"\b(?:(?:the\s+day\s+before\s+)?yesterday|today|this\s+(?:morning|afternoon))\b",
+        _named_day,
+    ),
+    (rf"\blast\s+(?P<weekday>{'|'.join(_DAYS)})\b", _last_weekday),
+    (rf"\b(?P<which>last|this)\s+{_UNIT}\b", _last_or_this),
+    (rf"\bthe\s+(?:last|past)\s+{_COUNT}\s+{_UNIT}s?\b", _past_units),
+    (rf"\b{_COUNT}\s+{_UNIT}s?\s+ago\b", _units_ago),
+    (r"\b(?:in|during)\s+(?P<shown>(?P<year>(?:19|20)\d\d))\b", _whole_year),
 )
 """What names a period in whatever text, each with its reader."""
 _WEEKDAY = rf"(?P<weekday>{'|'.join(_DAYS)}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b"
-MESSAGE_FORMS: Forms = tuple(
-    (re.compile(pattern, re.IGNORECASE), read)
-    for pattern, read in (
-        (r"\blast\s+night\b", _last_night),
-        (r"\btomorrow\b", _tomorrow),
-        (rf"\bnext\s+{_UNIT}\b", _next),
-        (rf"\b{_WEEKDAY}", _weekday_past),
-        (rf"\b{_WEEKDAY}", _weekday_ahead),
-        (r"\b(?:last|(?:over\s+)?the|this\s+past)\s+(?P<count>)weekend\b", _weekend_past),
-        (rf"\b{_COUNT}\s+weekends?\s+ago\b", _weekend_past),
-        (r"\b(?:this|next|the)\s+weekend\b", _weekend_ahead),
-        (r"\bthe\s+(?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_alone),
-        (r"\bthe\s+(?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_alone_ahead),
-    )
+MESSAGE_FORMS = _forms(
+    (r"\blast\s+night\b", _last_night),
+    (r"\btomorrow\b", _tomorrow),
+    (rf"\bnext\s+{_UNIT}\b", _next),
+    (rf"\b{_WEEKDAY}", _weekday_past),
+    (rf"\b{_WEEKDAY}", _weekday_ahead),
+    (r"\b(?:last|(?:over\s+)?the|this\s+past)\s+(?P<count>)weekend\b", _weekend_past),
+    (rf"\b{_COUNT}\s+weekends?\s+ago\b", _weekend_past),
+    (r"\b(?:this|next|the)\s+weekend\b", _weekend_ahead),
+    (r"\bthe\s+(?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_alone),
+    (r"\bthe\s+(?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_alone_ahead),
 )
 """What names a day in a message besides: it may tell of a day that is to come."""
 BESIDE = re.compile(

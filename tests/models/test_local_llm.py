@@ -15,8 +15,9 @@ from langchain_openai import ChatOpenAI
 from tmem_integrations import TemporalForestRetriever
 from tmem_integrations.models.failures import reply_from_error
 from tmem_integrations.models.replies import read_gate, read_relations
-from tmem_integrations.prompts.gate import GateCandidate, GatePrompt, gate_schema
+from tmem_integrations.prompts.gate import GatePrompt, gate_schema
 from tmem_integrations.prompts.relations import RelationChild, RelationsPrompt, relations_schema
+from tmem_integrations.prompts.transcript import PromptMessage
 
 pytestmark = pytest.mark.local_llm
 
@@ -32,7 +33,7 @@ CHILDREN = (RelationChild("m3", ("m1", "m2")), RelationChild("m4", ("m1", "m2", 
 def chat(prefix):
     start = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
     return [
-        GateCandidate(f"{prefix}{i}", start + timedelta(minutes=i), author="Ann", text=text)
+        PromptMessage(f"{prefix}{i}", start + timedelta(minutes=i), author="Ann", text=text)
         for i, text in enumerate(TEXTS, 1)
     ]
 

@@ -25,7 +25,8 @@ from tmem_integrations.models.budget import Budget
 from tmem_integrations.models.failures import classify_blank, reply_from_error
 from tmem_integrations.models.judging import RetryPolicy, judge_batches
 from tmem_integrations.models.replies import read_gate
-from tmem_integrations.prompts.gate import GateCandidate, GatePrompt, gate_schema
+from tmem_integrations.prompts.gate import GatePrompt, gate_schema
+from tmem_integrations.prompts.transcript import PromptMessage
 from tmem_integrations.protocols import Reply
 
 ANSWER = '{"selected":[{"id":"c1","label":"KEY","reason":"date"}]}'
@@ -44,7 +45,7 @@ def chat_openai(server, **settings):
 
 def candidates(n):
     at = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-    return [GateCandidate(f"c{i}", at, text=f"text{i}.") for i in range(1, n + 1)]
+    return [PromptMessage(f"c{i}", at, text=f"text{i}.") for i in range(1, n + 1)]
 
 
 def reply(model, prompt):

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmem_integrations.errors import ConfigError
+from tmem_integrations.messages import Message
 from tmem_integrations.models.tokens import TiktokenCounter
 from tmem_integrations.prompts.gate import (
     GATE_REPLY_TOKENS,
     GATE_TEMPLATE,
-    GateCandidate,
     GatePrompt,
     gate_schema,
 )
@@ -221,5 +221,8 @@ def test_an_entry_of_an_answer_is_estimated_from_above():
     assert TiktokenCounter().count(link) <= RELATION_REPLY_TOKENS
 
 
-def test_a_candidate_of_the_gate_is_a_message_of_a_prompt():
-    assert GateCandidate("c1", MONDAY) == PromptMessage("c1", MONDAY)
+def test_a_message_is_shown_under_a_label_and_never_its_id():
+    ann = Message(id="C01/17", text="hi", sent_at=MONDAY, author="Ann", role="PM", channel="ops")
+    shown = PromptMessage.of(ann, "c1")
+    assert shown == PromptMessage("c1", MONDAY, "Ann", "PM", "ops", "hi")
+    assert "C01/17" not in write_transcript([shown])

@@ -312,10 +312,7 @@ def _one(answer: V | None) -> dict[int, V] | None:
 def _chat(messages: Sequence[Message], labels: Sequence[str] | None = None) -> str:
     names = labels or [f"m{i + 1}" for i in range(len(messages))]
     return write_transcript(
-        [
-            PromptMessage(label, m.sent_at, m.author, m.role, m.channel, m.text)
-            for label, m in zip(names, messages, strict=True)
-        ]
+        [PromptMessage.of(m, label) for label, m in zip(names, messages, strict=True)]
     )
 
 

@@ -38,17 +38,7 @@ class ModelLinker:
         return [_read(reply.text) for reply in replies]
 
     def _prompt(self, pair: Pair) -> str:
-        messages = [
-            PromptMessage(
-                label=label,
-                sent_at=message.sent_at,
-                author=message.author,
-                role=message.role,
-                channel=message.channel,
-                text=message.text,
-            )
-            for label, message in (("m1", pair.earlier), ("m2", pair.later))
-        ]
+        messages = [PromptMessage.of(pair.earlier, "m1"), PromptMessage.of(pair.later, "m2")]
         return self.prompt.render(pair.question or _NO_QUESTION, messages, [_CHILD])
 
 

@@ -20,11 +20,11 @@ from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.replies import Reading, read_gate
 from tmem_integrations.prompts.gate import (
     GATE_REPLY_TOKENS,
-    GateCandidate,
     GatePrompt,
     GateVerdict,
     gate_schema,
 )
+from tmem_integrations.prompts.transcript import PromptMessage
 from tmem_integrations.protocols import Scores
 from tmem_integrations.requests import Flow
 from tmem_integrations.stages.candidates import Candidates
@@ -54,7 +54,7 @@ class ModelGate:
         def render(messages: Sequence[Message]) -> str:
             return self.prompt.render(
                 query.text,
-                [_as_candidate(label, m) for label, m in _labelled(messages)],
+                [PromptMessage.of(m, label) for label, m in _labelled(messages)],
                 asking_user=query.asking_user,
                 as_of=query.as_of,
             )
@@ -73,12 +73,6 @@ class ModelGate:
 
 def _labelled(messages: Sequence[Message]) -> list[tuple[str, Message]]:
     return [(f"c{i + 1}", message) for i, message in enumerate(messages)]
-
-
-def _as_candidate(label: str, message: Message) -> GateCandidate:
-    return GateCandidate(
-        label, message.sent_at, message.author, message.role, message.channel, message.text
-    )
 
 
 def _most_relevant(relevance: Scores, n: int) -> list[int]:

@@ -54,7 +54,7 @@ class ModelLinker:
             used = {c.label for c in children} | {p for c in children for p in c.parents}
             return self.prompt.render(
                 query.text,
-                [_as_prompt(labels[i], evidence[i].message) for i in range(len(labels)) if labels[i] in used],
+                [PromptMessage.of(evidence[i].message, labels[i]) for i in range(len(labels)) if labels[i] in used],
                 children,
                 asking_user=query.asking_user,
                 as_of=query.as_of,
@@ -106,12 +106,6 @@ def _batch(
     items = tuple(RelationChild(labels[i], tuple(labels[p] for p in parents[i])) for i in children)
     shown = sorted({p for i in children for p in parents[i]} | set(children))
     return Batch(items, tuple(evidence[i].message for i in shown))
-
-
-def _as_prompt(label: str, message: Message) -> PromptMessage:
-    return PromptMessage(
-        label, message.sent_at, message.author, message.role, message.channel, message.text
-    )
 
 
 def _choice(verdict: RelationVerdict, position: dict[str, int]) -> ParentChoice:

@@ -21,7 +21,6 @@ from tmem_integrations.prompts.transcript import (
 )
 
 GateKind = Literal["KEY", "SUPPORT"]
-GateCandidate = PromptMessage
 
 MAX_REASON_CHARS = 80
 # Tokens of one entry of the answer, for estimates; a gate picks few, so for all candidates it is a ceiling.
@@ -125,7 +124,7 @@ class GatePrompt:
     def render(
         self,
         question: str,
-        candidates: Sequence[GateCandidate],
+        candidates: Sequence[PromptMessage],
         *,
         asking_user: str | None = None,
         as_of: datetime | None = None,

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tmem_integrations.messages import Message
+
 MAX_CHARS = 1_500
 MAX_NAME_CHARS = 60
 _CUT_MARK = " […] "
@@ -50,6 +52,13 @@ class PromptMessage:
     role: str | None = None
     channel: str | None = None
     text: str = ""
+
+    @classmethod
+    def of(cls, message: Message, label: str) -> PromptMessage:
+        """What a prompt shows of a message, under a label."""
+        return cls(
+            label, message.sent_at, message.author, message.role, message.channel, message.text
+        )
 
 
 def as_data(text: str, max_chars: int | None = None) -> str:

@@ -97,6 +97,22 @@ def test_a_spread_is_median_and_95th_percentile():
     assert spread_of(costs) == Spread(50.0, 95.0, 500.0, 950.0)
 
 
+def test_each_size_is_compared_with_the_one_before():
+    sizes = [alike("tmem", 10**n, float(2**n), stages={"anchors": 0.1}) for n in range(2, 5)]
+    assert [line for line in bench_ratios(sizes) if line.startswith("A question at")] == [
+        "A question at 1,000 messages takes 2.00 × of one at 100.",
+        "A question at 10,000 messages takes 2.00 × of one at 1,000.",
+    ]
+
+
+def test_what_people_use_is_not_measured_beyond_a_size_and_that_is_said(capsys):
+    with pytest.raises(SystemExit):
+        main(["bench", "--messages=200", "--questions=1", "--rivals-up-to=100", "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in printed["measured"]] == ["tmem"]
+    assert printed["notes"] == ["What people use is not measured beyond 100 messages."]
+
+
 def test_a_plot_has_a_line_for_each_way():
     plot = bench_plot([alike("tmem", 100, 0.5), alike("tmem", 1000, 1.0), alike("bm25s", 100, 2.0)])
     assert plot.count("<polyline") == 1

@@ -89,6 +89,11 @@ def test_an_address_leads_to_the_last_message_of_the_addressed():
     assert linked(messages)[2] == pytest.approx(0.3**0.5, abs=1e-3)
 
 
+def test_who_addresses_nobody_is_not_linked_to_an_unknown_author():
+    messages = [{"author": None}, {"author": "Cy"}, {"author": "Bo", "text": "yes"}]
+    assert linked(messages)[2] < 0.01
+
+
 def test_an_author_goes_on_after_an_interruption():
     messages = [{"author": "Ann"}, {"author": "Bo"}, {"author": "Ann"}]
     assert linked(messages)[2] == pytest.approx((0.3 * 0.5) ** 0.5, abs=1e-3)

@@ -24,6 +24,12 @@ def bench(
     rivals: Annotated[
         bool, typer.Option(help="Measure what people use today, too (needs the extra bench).")
     ] = True,
+    rivals_up_to: Annotated[
+        int,
+        typer.Option(
+            help="Largest history to measure them on: beyond it they take hours.", min=100
+        ),
+    ] = 120_000,
     plot: Annotated[
         Path | None,
         typer.Option(help="Write a plot of cost against size, as SVG.", show_default=False),
@@ -47,9 +53,12 @@ def bench(
     measured: list[Measured] = []
     notes: list[str] = []
     for n_messages in sorted(set(messages or [10_000])):
-        found, left_out = _measure(n_messages, questions, seed, rivals=rivals)
+        beside = rivals and n_messages <= rivals_up_to
+        found, left_out = _measure(n_messages, questions, seed, rivals=beside)
         measured += found
         notes += left_out
+        if rivals and not beside:
+            notes.append(f"What people use is not measured beyond {rivals_up_to:,} messages.")
     if plot is not None:
         plot.write_text(bench_plot(measured), encoding="utf-8")
     ratios = bench_ratios(measured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 from tmem_integrations.evaluation.bench import Measured, Spread
@@ -61,8 +62,7 @@ def bench_ratios(measured: Sequence[Measured]) -> list[str]:
                     f"{one.n_messages:,} messages: {rival.name} takes "
                     f"{_ratio(rival.question.p50, one.question.p50)} of the time of a question."
                 )
-    if len(ours) > 1:
-        small, large = ours[0], ours[-1]
+    for small, large in pairwise(ours):
         lines.append(
             f"A question at {large.n_messages:,} messages takes "
             f"{_ratio(large.question.p50, small.question.p50)} of one at {small.n_messages:,}."

@@ -153,8 +153,8 @@ def _frame(title: str, x: Axis, y: Axis, x_ticks: Sequence[float], y_ticks: Sequ
             f'<line x1="{_x(0)}" x2="{_x(1)}" y1="{at:.1f}" y2="{at:.1f}" stroke="currentColor" '
             'opacity=".15"/>'
         )
-        parts.append(_text(_x(0) - 6, at + 4, f"{tick:g}", "end"))
-    parts += [_text(_x(x.place(t)), _y(0) + 16, f"{t:g}", "middle") for t in x_ticks]
+        parts.append(_text(_x(0) - 6, at + 4, _label(tick), "end"))
+    parts += [_text(_x(x.place(t)), _y(0) + 16, _label(t), "middle") for t in x_ticks]
     return "".join(parts)
 
 
@@ -170,6 +170,14 @@ def _ticks(axis: Axis) -> list[float]:
     first = math.ceil(axis.low / step - 1e-9)
     last = math.floor(axis.high / step + 1e-9)
     return [round(index * step, 12) for index in range(first, last + 1)]
+
+
+def _label(value: float) -> str:
+    """A value at an axis: 0.5, 20, 5k, 1M."""
+    for power, unit in ((6, "M"), (3, "k")):
+        if abs(value) >= 10**power:
+            return f"{value / 10**power:g}{unit}"
+    return f"{value:g}"
 
 
 def _legend(names: Sequence[str]) -> list[str]:

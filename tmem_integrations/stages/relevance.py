@@ -159,7 +159,7 @@ def _links(
         for place, i in enumerate(members):
             author = folded[messages[i].author]
             nick = _addressed(messages[i].text)
-            to_nick = latest.get(nick) if nick != author else None
+            to_nick = latest.get(nick) if nick and nick != author else None
             to_self = latest.get(author) if author else None
             if to_nick is not None and place - to_nick <= 2 * reach:
                 pairs.append((i, members[to_nick], _ADDRESSED))

@@ -25,6 +25,9 @@ from tmem_integrations.stores.versions import Row
 
 # One read may name so many ids; Chroma turns each into a variable of an SQL statement.
 _LARGEST_BATCH = 5_000
+# Pages of a read are larger: Chroma walks over all rows before a page, and metadata need one variable a row
+# where writing needs six.
+_BATCHES_A_PAGE = 4
 SCHEMA_KEY = "tmem_schema"
 
 
@@ -148,20 +151,18 @@ class ChromaTable:
     def pages(self, *, newer_than: int | None = None) -> Iterator[list[Row]]:
         """All rows, or those changed after a version, in pieces."""
         where = None if newer_than is None else {"version": {"$gt": newer_than}}
-        offset = 0
-        while page := self._get(where=where, limit=self._batch_size, offset=offset):
+        size, offset = _BATCHES_A_PAGE * self._batch_size, 0
+        while page := self._get(where=where, limit=size, offset=offset):
             yield page
             offset += len(page)
 
     def ids(self) -> set[str]:
         """The ids of all rows."""
         found: set[str] = set()
-        offset = 0
+        size, offset = _BATCHES_A_PAGE * self._batch_size, 0
         with chroma_errors(self._where):
-            connection = self._open()
-            while page := connection[1].get(limit=self._batch_size, offset=offset, include=[])[
-                "ids"
-            ]:
+            collection = self._open()[1]
+            while page := collection.get(limit=size, offset=offset, include=[])["ids"]:
                 found.update(page)
                 offset += len(page)
         return found

@@ -108,7 +108,7 @@ def test_after_forgetting_the_memory_is_that_of_the_rest(
     for question in ("plan alpha", f"plan of {author}"):
         left, fresh = memory.retrieve(question), rest.retrieve(question)
         assert (left.text, left.trace.explanation) == (fresh.text, fresh.trace.explanation)
-    assert memory.store.check() == ()  # type: ignore[attr-defined]  # a check is no part of the protocol
+    assert memory.store.check() == ()
 
 
 def test_nothing_of_it_is_left_in_the_files(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ class Trial:
 
     def guarded(self, work: object, *arguments: object) -> None:
         try:
-            work(*arguments)  # type: ignore[operator]  # a method of this class
+            work(*arguments)
         except Exception:
             self.faults.append(traceback.format_exc())
 

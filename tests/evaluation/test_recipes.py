@@ -130,11 +130,11 @@ def test_an_anticipating_memory_is_filed_once_for_all_ablations(folder):
     first, second, *_ = RECIPES["am-ablation"].methods(None)
     messages = read_jsonl(folder).messages
     one, other = first.index(messages), second.index(messages)
-    assert one.memory is other.memory  # type: ignore[attr-defined]
-    assert second.config.scene_layer is False  # type: ignore[attr-defined]
+    assert one.memory is other.memory
+    assert second.config.scene_layer is False
 
 
 def test_the_pace_recipe_begins_with_the_papers_own():
     first, second, *_ = RECIPES["episodes"].methods(None)
-    assert first.config == PAPER  # type: ignore[attr-defined]
-    assert second.config.episodes.radius != PAPER.episodes.radius  # type: ignore[attr-defined]
+    assert first.config == PAPER
+    assert second.config.episodes.radius != PAPER.episodes.radius

@@ -71,7 +71,7 @@ def _options(name: str, choice: int) -> ImportOptions:
     }
     if "date_order" in takes:
         given["date_order"] = _ORDERS[choice >> 3 & 3]
-    return ImportOptions(skip_bad=bool(choice & 32), **given)  # type: ignore[arg-type]  # of several kinds
+    return ImportOptions(skip_bad=bool(choice & 32), **given)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def cue(start: float, end: float, *lines: str) -> str:
 
 
 def read(path: Path, **options: object) -> list[Message]:
-    return list(read_vtt(path, **{"start": NINE, **options}))  # type: ignore[arg-type]  # options of several kinds
+    return list(read_vtt(path, **{"start": NINE, **options}))
 
 
 def said(path: Path, **options: object) -> list[tuple[str | None, str]]:

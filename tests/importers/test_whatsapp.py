@@ -27,7 +27,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def read(path: Path, **options: object) -> list[Message]:
-    return list(read_whatsapp(path, **{"timezone": "UTC", **options}))  # type: ignore[arg-type]  # options of several kinds
+    return list(read_whatsapp(path, **{"timezone": "UTC", **options}))
 
 
 @pytest.mark.parametrize(

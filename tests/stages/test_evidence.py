@@ -52,4 +52,4 @@ def test_a_bound_below_one_is_an_error():
 @pytest.mark.parametrize("value", ["3", 1.5, True])
 def test_a_bound_that_is_no_whole_number_is_an_error(value: object):
     with pytest.raises(ConfigError, match="must be a whole number, got"):
-        EvidenceConfig(max_messages=value)  # type: ignore[arg-type]  # the point of the test
+        EvidenceConfig(max_messages=value)

@@ -36,7 +36,7 @@ def chat(*lines: tuple[str, str], **known: object) -> list[Message]:
             author=author,
             sent_at=START + timedelta(minutes=3 * i),
             channel="general",
-            **known,  # type: ignore[arg-type]  # keys of Message
+            **known,
         )
         for i, (author, text) in enumerate(lines)
     ]

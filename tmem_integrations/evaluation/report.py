@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +15,7 @@ from tmem_integrations.evaluation.measures import bootstrap_interval, macro, mic
 from tmem_integrations.evaluation.methods.base import Usage
 from tmem_integrations.evaluation.questions import Dataset
 from tmem_integrations.evaluation.records import read_json
-from tmem_integrations.evaluation.runs.results import RunResults, always_abstain
+from tmem_integrations.evaluation.runs.results import QuestionResult, RunResults, always_abstain
 from tmem_integrations.evaluation.tables import fraction, markdown_table
 
 Prices = Mapping[str, Mapping[str, float]]
@@ -217,8 +217,8 @@ def difference_records(runs: Sequence[RunResults]) -> list[dict[str, Any]]:
     records = []
     for first, second in combinations(runs, 2):
         record: dict[str, Any] = {"runs": [first.name, second.name], "questions": 0}
-        for name, what in (("recall", "share"), ("accuracy", "correct")):
-            pairs = _paired(first, second, what)
+        for name, score in _SCORES.items():
+            pairs = _paired(first, second, score)
             record["questions"] = max(record["questions"], len(pairs))
             record[name] = record[f"{name}_p"] = None
             if pairs:
@@ -246,21 +246,25 @@ def _differences(runs: Sequence[RunResults]) -> tuple[list[str], list[list[str]]
     return header, rows
 
 
-def _paired(first: RunResults, second: RunResults, what: str) -> list[tuple[float, float]]:
+def _paired(first: RunResults, second: RunResults, score: _Score) -> list[tuple[float, float]]:
     """Scores of the questions that both runs have, in the same order."""
-    scores = [
-        {r.question.id: value for r in run.results if (value := getattr(r, what)) is not None}
+    ours, theirs = (
+        {r.question.id: value for r in run.results if (value := score(r)) is not None}
         for run in (first, second)
-    ]
-    return [
-        (_number(value), _number(scores[1][key]))
-        for key, value in scores[0].items()
-        if key in scores[1]
-    ]
+    )
+    return [(value, theirs[key]) for key, value in ours.items() if key in theirs]
 
 
-def _number(value: object) -> float:
-    return float(getattr(value, "value", value))  # type: ignore[arg-type]  # a Share or a bool
+def _recall(result: QuestionResult) -> float | None:
+    return None if result.share is None else result.share.value
+
+
+def _accuracy(result: QuestionResult) -> float | None:
+    return None if result.correct is None else float(result.correct)
+
+
+_Score = Callable[[QuestionResult], float | None]
+_SCORES: Mapping[str, _Score] = {"recall": _recall, "accuracy": _accuracy}
 
 
 def _difference(value: float | None, p: float | None) -> list[str]:

@@ -11,6 +11,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 from tmem_integrations.errors import MissingExtraError
@@ -40,8 +41,8 @@ def make(llm: Any, embeddings: Any) -> PeerMethod:
     """
     os.environ.setdefault("GRAPHITI_TELEMETRY_ENABLED", "false")
     try:
-        import graphiti_core  # noqa: F401
-        import kuzu  # noqa: F401
+        import_module("graphiti_core")
+        import_module("kuzu")
     except ImportError as error:
         raise MissingExtraError(
             "graphiti-core and kuzu", "graphiti", "The method graphiti"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
@@ -27,7 +28,7 @@ def make() -> PeerMethod:
         ConfigError: If no server is named.
     """
     try:
-        import hindsight_client  # noqa: F401
+        import_module("hindsight_client")
     except ImportError as error:
         raise MissingExtraError("hindsight-client", "hindsight", "The method hindsight") from error
     url = os.environ.get("HINDSIGHT_API_URL")

@@ -5,7 +5,7 @@ A label is kept within its channel, since its words come from there and a channe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -38,18 +38,9 @@ class Topic:
         """Its scenes, in order of joining."""
         return tuple(self.keywords)
 
-    def summary(self, scene_ids: Collection[str] | None = None) -> str:
-        """The title twice, then the keywords (AM §3): the title weighs double in any index.
-
-        Args:
-            scene_ids: Only words of these scenes; all when None.
-        """
-        words = dict.fromkeys(
-            word
-            for scene_id, own in self.keywords.items()
-            if scene_ids is None or scene_id in scene_ids
-            for word in own
-        )
+    def summary(self) -> str:
+        """The title twice, then the keywords (AM §3): the title weighs double in any index."""
+        words = dict.fromkeys(word for own in self.keywords.values() for word in own)
         return " ".join([self.title, self.title, *words])
 
     def joined(self, scene_id: str, words: tuple[str, ...]) -> Topic:

@@ -14,7 +14,7 @@ from tmem_integrations.evaluation.gate_gold import GateGold
 from tmem_integrations.evaluation.measures import Share, bootstrap_interval, macro
 from tmem_integrations.evaluation.methods.base import Method, Selection
 from tmem_integrations.evaluation.questions import Dataset
-from tmem_integrations.evaluation.recall import OPEN_BUDGET, Progress, searchers
+from tmem_integrations.evaluation.recall import Progress, searchers
 from tmem_integrations.evaluation.superseding import (
     Superseding,
     check_superseding,
@@ -156,7 +156,7 @@ def measure_gate(
     """
     outcomes: dict[int, list[GateOutcome]] = {n: [] for n in at}
     ranks: list[int | None] = []
-    for ask, questions in searchers(dataset, method, OPEN_BUDGET):
+    for ask, questions in searchers(dataset, method):
         for question in questions:
             own = gold[question.id]
             ranks.extend(_ranks(own, ask(question, _ALL)[0].ids))

@@ -110,18 +110,17 @@ def channel_of(message: Message) -> str:
     return message.channel or ""
 
 
-def load_corpus(data: Path, sources: Sequence[str] = SOURCES) -> Corpus:
-    """Read the messages of some sources.
+def load_corpus(data: Path) -> Corpus:
+    """Read the messages of all sources.
 
     Args:
         data: Folder of `<source>/messages.jsonl`.
-        sources: Which.
 
     Raises:
         ImportFormatError: If a file is missing or a line is no JSON object.
     """
     corpus = Corpus()
-    for source in sources:
+    for source in SOURCES:
         for _, record in read_lines(data / source / "messages.jsonl"):
             message = Message.from_dict(record, timezone="UTC")
             corpus.messages[message.id] = message

@@ -10,7 +10,7 @@ from tmem_integrations.errors import InputError
 from tmem_integrations.evaluation.measures import Share, bootstrap_interval, micro
 from tmem_integrations.evaluation.methods.base import Method
 from tmem_integrations.evaluation.questions import Dataset
-from tmem_integrations.evaluation.recall import OPEN_BUDGET, Progress, searchers
+from tmem_integrations.evaluation.recall import Progress, searchers
 from tmem_integrations.stages.forest import Forest
 
 
@@ -97,7 +97,7 @@ def measure_parents(
     blind, parents = human_parents(dataset)
     threads = _threads(parents)
     outcomes = []
-    for ask, questions in searchers(blind, method, OPEN_BUDGET):
+    for ask, questions in searchers(blind, method):
         for question in questions:
             retrieval = ask(question, max_messages)[0].retrieval
             if retrieval is None:

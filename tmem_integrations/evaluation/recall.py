@@ -25,7 +25,7 @@ from tmem_integrations.evaluation.questions import Dataset, Question, Rollback
 from tmem_integrations.evaluation.validation import check_blind
 
 # Large enough never to bind: recall at N messages is measured with the budget open.
-OPEN_BUDGET = 200_000
+_OPEN_BUDGET = 200_000
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 Progress = Callable[[], None]
@@ -115,7 +115,6 @@ def measure_recall(
     method: Method,
     at: Sequence[int],
     *,
-    max_tokens: int = OPEN_BUDGET,
     progress: Progress = lambda: None,
 ) -> tuple[Recall, ...]:
     """Ask every scored question with each bound.
@@ -124,7 +123,6 @@ def measure_recall(
         dataset: Messages, questions and gold.
         method: What is measured.
         at: Bounds N; the method is asked anew for each.
-        max_tokens: Budget of methods that make a text.
         progress: Called after each question and bound.
 
     Raises:
@@ -134,7 +132,7 @@ def measure_recall(
     scorings = scored_questions(dataset)
     texts = {m.id: m.text for m in dataset.messages}
     outcomes: dict[int, list[Outcome]] = {n: [] for n in at}
-    for ask, questions in searchers(dataset, method, max_tokens, only=scorings):
+    for ask, questions in searchers(dataset, method, only=scorings):
         for question in questions:
             for n in at:
                 selection, seconds = ask(question, n)
@@ -144,7 +142,7 @@ def measure_recall(
 
 
 def searchers(
-    dataset: Dataset, method: Method, max_tokens: int, *, only: Collection[str] | None = None
+    dataset: Dataset, method: Method, *, only: Collection[str] | None = None
 ) -> Iterator[tuple[Ask, tuple[Question, ...]]]:
     """Index each history; how to ask it, and the questions that search it, earliest `as_of` first.
 
@@ -155,7 +153,6 @@ def searchers(
     Args:
         dataset: Messages and questions.
         method: What is asked.
-        max_tokens: Budget of methods that make a text.
         only: Ids of the questions that matter; all when None.
     """
     for history in dataset.histories():
@@ -167,18 +164,18 @@ def searchers(
         check_blind(messages, method.name)
         searcher = method.index(messages)
         try:
-            yield _asking(method, searcher, max_tokens), questions
+            yield _asking(method, searcher), questions
         finally:
             # Of those that hold files or connections.
             getattr(searcher, "close", lambda: None)()
 
 
-def _asking(method: Method, searcher: Searcher, max_tokens: int) -> Ask:
+def _asking(method: Method, searcher: Searcher) -> Ask:
     def ask(question: Question, n: int) -> tuple[Selection, float]:
         query = question.query()
         check_blind(query, method.name)
         start = time.perf_counter()
-        selection = searcher.select(query, n, max_tokens)
+        selection = searcher.select(query, n, _OPEN_BUDGET)
         seconds = time.perf_counter() - start
         _check_selection(method.name, question, selection, n)
         return selection, seconds

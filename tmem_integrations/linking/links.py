@@ -97,12 +97,10 @@ def link_utterances(
     )
 
 
-def relate_utterances(
-    earlier: Utterance, later: Utterance, context: Context, model: RelationModel | None = None
-) -> dict[str, float]:
+def relate_utterances(earlier: Utterance, later: Utterance, context: Context) -> dict[str, float]:
     """Probabilities of UPDATE, EXPAND and NONE for one pair."""
     pairs = {name: grid[0, 1] for name, grid in pair_features([earlier, later], context).items()}
-    model = model or load_models().relation
+    model = load_models().relation
     return dict(zip(RELATIONS, model.probabilities(pairs).tolist(), strict=True))
 
 

@@ -127,13 +127,13 @@ def retry_after_seconds(error: BaseException, *, now: float | None = None) -> fl
     return None
 
 
-def reply_from_error(error: BaseException, *, now: float | None = None) -> Reply:
+def reply_from_error(error: BaseException) -> Reply:
     """A failed call as a reply, with nothing of the prompt or the key in it."""
     return Reply(
         "",
         error=describe_error(error),
         failure=classify_error(error),
-        retry_after=retry_after_seconds(error, now=now),
+        retry_after=retry_after_seconds(error),
     )
 
 

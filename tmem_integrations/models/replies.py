@@ -150,15 +150,12 @@ def _by_content(record: Mapping[str, Any], known: Labels) -> tuple[object, objec
     return (ids, kind, {}) if kind is not None else (None, None, {})
 
 
-def read_relations(
-    text: str | None, children: Sequence[RelationChild], labels: Sequence[str] | None = None
-) -> Reading[RelationVerdict]:
+def read_relations(text: str | None, children: Sequence[RelationChild]) -> Reading[RelationVerdict]:
     """Read the linker's reply.
 
     Args:
         text: What the model wrote; None and empty are unusable.
         children: The children of that call with their eligible parents.
-        labels: All labels of the call, when it showed more than children and parents.
 
     Returns:
         At most one verdict for each child; of two the one with a parent and the higher confidence
@@ -169,7 +166,7 @@ def read_relations(
     if records is None:
         return Reading((), {}, tuple(order), usable=False)
     shown = {label: None for child in children for label in (child.label, *child.parents)}
-    known = Labels([*(labels or ()), *shown])
+    known = Labels([*shown])
     eligible = {child.label: frozenset(child.parents) for child in children}
     problems: Counter[str] = Counter()
     best: dict[str, RelationVerdict] = {}

@@ -13,7 +13,7 @@ from tmem_integrations.config import CompressionConfig
 from tmem_integrations.errors import StoreLockedError, TmemError
 from tmem_integrations.evaluation.methods.base import Method
 from tmem_integrations.evaluation.questions import Dataset, Question
-from tmem_integrations.evaluation.recall import OPEN_BUDGET, searchers
+from tmem_integrations.evaluation.recall import searchers
 from tmem_integrations.evaluation.runs.contract import RunContract, open_run
 from tmem_integrations.evaluation.runs.journal import Journal, Record
 from tmem_integrations.evaluation.runs.stages import (
@@ -137,7 +137,7 @@ def _retrieve(
     dataset: Dataset, method: Method, questions: Sequence[Question], n: int
 ) -> Iterator[list[Record]]:
     wanted = {question.id for question in questions}
-    for ask, own in searchers(dataset, method, OPEN_BUDGET, only=wanted):
+    for ask, own in searchers(dataset, method, only=wanted):
         for question in own:
             try:
                 yield [retrieve_record(question, *ask(question, n))]

@@ -200,6 +200,10 @@ class AnticipatoryMemory:
         found = self.store.get(present)
         self.file([found[one] for one in present if one in found])
 
+    def prepare(self) -> None:
+        """Make the vectors of what is derived and keep them, so that no question, nor a reader, need do so."""
+        self._recaller.prepare()
+
     def delete(self, ids: Collection[str | int]) -> int:
         """Remove messages and all that was derived from them; returns how many were there."""
         n_deleted = self.history.delete(ids)

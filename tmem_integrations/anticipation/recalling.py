@@ -37,6 +37,10 @@ class Recaller:
         self._ledger = ledger
         self._index = Index(history.store, embedder, ledger)
 
+    def prepare(self) -> None:
+        """Make the tables of what is derived, before there is a question."""
+        self._index.tables()
+
     def recall(self, query: Query, vector: Vectors, config: RecallConfig) -> Recollection:
         """What answers a question or matters to it, or why nothing does.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tmem_integrations.cli import import_options, options
+from tmem_integrations.cli.anticipating import file_by_rules, is_filed
 from tmem_integrations.cli.output import print_json, print_note, progress_bar
 from tmem_integrations.cli.reading import Reading, reads_files
 from tmem_integrations.cli.sources import in_chunks, open_folder, open_store
@@ -37,6 +38,7 @@ def import_file(
     channel: import_options.Channel = None,
     workspace: import_options.Workspace = None,
     mirror: import_options.Mirror = False,
+    anticipate: import_options.Anticipate = False,
     dry_run: import_options.DryRun = False,
     save_members: import_options.SaveMembers = None,
     as_json: options.AsJson = False,
@@ -50,6 +52,8 @@ def import_file(
     Examples:
 
     [cyan]tmem import chat.jsonl --into team/[/cyan]
+
+    [cyan]tmem import chat.jsonl --into team/ --anticipate[/cyan]
 
     [cyan]tmem import "#ops.log" --into team/ --timezone Europe/Berlin[/cyan]
 
@@ -70,7 +74,7 @@ def import_file(
     n_messages = sum(report.read for _, report in files_read.values())
     stored = None
     if (n_messages or (mirror and diff.gone)) and not dry_run:
-        stored = _store(files_read, into, settings, diff.gone if mirror else ())
+        stored = _store(files_read, into, settings, diff.gone if mirror else (), anticipate)
     if save_members is not None:
         _save_members(files_read, save_members)
     if as_json:
@@ -109,14 +113,33 @@ def _read_once(
             store.close()
 
 
-def _store(
-    files: FilesRead, into: Path, settings: ImportOptions, gone: Collection[str]
-) -> tuple[IngestReport, int, int]:
-    """Store all messages and remove those that are gone.
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What storing did.
 
-    Returns:
-        What storing did, how many were removed, how many are there now.
+    Attributes:
+        ingest: Added, updated, unchanged.
+        n_removed: How many were removed.
+        n_messages: How many are there now.
+        n_scenes: How many scenes are filed; None where nothing was filed now.
+        left_unfiled: Whether earlier messages are filed and those of now are not.
     """
+
+    ingest: IngestReport
+    n_removed: int
+    n_messages: int
+    n_scenes: int | None
+    left_unfiled: bool
+
+
+def _store(
+    files: FilesRead,
+    into: Path,
+    settings: ImportOptions,
+    gone: Collection[str],
+    anticipate: bool,
+) -> _Stored:
+    """Store all messages, remove those that are gone, and file them if wanted."""
     from tmem_integrations.importers.diff import without_older
     from tmem_integrations.protocols import IngestReport
 
@@ -130,7 +153,10 @@ def _store(
                 total += memory.add(without_older(memory.store, chunk))
                 bar.advance(task, len(chunk))
         n_removed = memory.delete(gone)
-        return total, n_removed, len(memory)
+        n_scenes = file_by_rules(memory) if anticipate else None
+        is_changed = total.added + total.updated > 0
+        unfiled = is_changed and not anticipate and is_filed(memory)
+        return _Stored(total, n_removed, len(memory), n_scenes, unfiled)
     finally:
         memory.close()
 
@@ -150,9 +176,7 @@ def _messages(files: FilesRead, settings: ImportOptions) -> Iterator[Message]:
         yield from read_file(path, format=name, options=settings)
 
 
-def _as_dict(
-    files: FilesRead, diff: ImportDiff, stored: tuple[IngestReport, int, int] | None
-) -> dict[str, Any]:
+def _as_dict(files: FilesRead, diff: ImportDiff, stored: _Stored | None) -> dict[str, Any]:
     done: dict[str, Any] = {
         "files": [
             {"path": str(path), "format": name, **report.to_dict()}
@@ -161,10 +185,11 @@ def _as_dict(
         "diff": diff.to_dict(),
     }
     if stored is not None:
-        ingest, n_removed, n_messages = stored
-        done["stored"] = asdict(ingest)
-        done["removed"] = n_removed
-        done["messages"] = n_messages
+        done["stored"] = asdict(stored.ingest)
+        done["removed"] = stored.n_removed
+        done["messages"] = stored.n_messages
+        if stored.n_scenes is not None:
+            done["scenes"] = stored.n_scenes
     return done
 
 
@@ -172,7 +197,7 @@ def _print_report(
     files: FilesRead,
     into: Path,
     diff: ImportDiff,
-    stored: tuple[IngestReport, int, int] | None,
+    stored: _Stored | None,
     *,
     mirror: bool,
 ) -> None:
@@ -192,7 +217,7 @@ def _print_report(
         line += f", {diff.older} in an older version than stored"
     if diff.gone and mirror:
         line += f", {len(diff.gone)} removed"
-    print(line + (f"; {counted(stored[2], 'message')} in all" if stored else ""))
+    print(line + (f"; {counted(stored.n_messages, 'message')} in all" if stored else ""))
     if diff.gone and not mirror:
         gone = counted(
             len(diff.gone),
@@ -204,4 +229,16 @@ def _print_report(
     if stored is None:
         print_note("Nothing was changed; leave out --dry-run to do it.")
     else:
+        _print_filing(stored)
         print_note(f'Now ask it: tmem show "…" --in {into}')
+
+
+def _print_filing(stored: _Stored) -> None:
+    if stored.n_scenes is not None:
+        scenes = counted(stored.n_scenes, "scene")
+        print(f"{scenes} filed, by rules, under what they may matter to")
+    elif stored.left_unfiled:
+        print_note(
+            "Earlier messages of this folder are filed under what they may matter to; --anticipate files "
+            "these, too."
+        )

@@ -35,6 +35,14 @@ Mirror = Annotated[
         "and the last message read of a channel.",
     ),
 ]
+Anticipate = Annotated[
+    bool,
+    typer.Option(
+        "--anticipate",
+        help="Also file messages, by rules, under what they may matter to: questions of this folder then "
+        "reach what shares no word with them.",
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tmem_integrations.batches import batches
+from tmem_integrations.cli.anticipating import use_what_is_filed
 from tmem_integrations.cli.output import progress_bar
 from tmem_integrations.errors import AccessError, ConfigError, ImportFormatError
 
@@ -89,7 +90,9 @@ def open_source(
                 f"{source} is a folder, whose files were read by tmem import; leave out "
                 f"{', '.join(reading.given)}."
             )
-        return open_folder(source, read_only=True, timezone=timezone, access=access)
+        memory = open_folder(source, read_only=True, timezone=timezone, access=access)
+        use_what_is_filed(memory)
+        return memory
     return _read_into_memory(source, reading, timezone, access)
 
 

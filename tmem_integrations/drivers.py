@@ -147,7 +147,7 @@ def read(request: Request[Any], seats: Seats) -> Any:
         case ask_for.Frequencies(text):
             return view.document_frequencies(text)
         case ask_for.Gather(parts):
-            return tuple(_rows(part, view) for part in parts)
+            return view.gather(parts)
         case ask_for.Within(start, end):
             return view.within(start, end)
         case ask_for.Traffic(partitions):
@@ -217,12 +217,6 @@ def _associate(
     reached = seats.associative.reach(question, seats.scope, vector, most)
     via = {one.message_id: one.via for one in reached}
     return seats.view.rows_of(list(via)), via
-
-
-def _rows(part: ask_for.Window | ask_for.Neighbours, view: HistoryView) -> Rows:
-    if isinstance(part, ask_for.Window):
-        return view.window(part.partition, part.start, part.end)
-    return view.neighbours(part.row, part.before, part.after)
 
 
 def _guard(seats: Seats) -> Guard:

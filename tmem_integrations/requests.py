@@ -15,12 +15,14 @@ from tmem_integrations.prompts.gate import GateVerdict
 from tmem_integrations.prompts.relations import RelationVerdict
 from tmem_integrations.protocols import (
     Matches,
+    Neighbours,
     Partition,
     Ranking,
     Reply,
     Rows,
     Scores,
     Vectors,
+    Window,
 )
 
 T = TypeVar("T")
@@ -77,24 +79,6 @@ class Frequencies(Request[dict[str, int]]):
     """Document frequency of each term of `text`."""
 
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Rows of a partition in a closed interval of POSIX seconds."""
-
-    partition: Partition
-    start: float
-    end: float
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Rows around one row in its partition."""
-
-    row: int
-    before: int
-    after: int
 
 
 @dataclass(frozen=True, slots=True)

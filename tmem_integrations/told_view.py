@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from tmem_integrations.dates import Period, tells_of
 from tmem_integrations.messages import Message
-from tmem_integrations.protocols import HistoryView, Matches, Partition, Rows, Scores, Vectors
+from tmem_integrations.protocols import (
+    HistoryView,
+    Matches,
+    Neighbours,
+    Partition,
+    Rows,
+    Scores,
+    Vectors,
+    Window,
+)
 
 # Of the messages outside the period that share a word with the question, so many best are read for dates.
 _READ_FOR_DATES = 300
@@ -78,6 +87,10 @@ class ToldView:
     def window(self, partition: Partition, start: float, end: float) -> Rows:
         """Messages of a window of the period, or of days on which somebody told of it."""
         return self._kept(self._view.window(partition, start, end))
+
+    def gather(self, parts: Sequence[Window | Neighbours]) -> tuple[Rows, ...]:
+        """`window` and `neighbours` for many at once."""
+        return tuple(self._kept(rows) for rows in self._view.gather(parts))
 
     def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
         """As of the whole view."""

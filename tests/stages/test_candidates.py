@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmem_integrations.requests import Neighbours, Window
+from tmem_integrations.protocols import Neighbours, Window
 from tmem_integrations.stages.candidates import join_runs, windows_of
 from tmem_integrations.stages.episodes import Episode, Episodes
 

@@ -11,7 +11,7 @@ from store_helpers import START, at, found, in_window, row_of, said, unit
 
 from tmem_integrations.errors import InputError, StoreError, StoreMismatchError
 from tmem_integrations.messages import Message, Query, Scope
-from tmem_integrations.protocols import IngestReport
+from tmem_integrations.protocols import IngestReport, Neighbours, Window
 
 NO_TOPIC = ("none", "")
 
@@ -375,6 +375,28 @@ def test_neighbours_stay_in_the_partition_and_in_the_scope(store):
     view = store.view(Scope(Query.create("", authors="Ann")))
     near = view.neighbours(row_of(view, "one"), 5, 1)
     assert [m.id for m in view.load(near)] == ["m1", "m3"]
+
+
+def test_many_windows_and_neighbourhoods_at_once_are_those_of_each(store):
+    store.upsert([said(f"m{n}", f"word{n}", n, channel="ab"[n % 2]) for n in range(12)])
+    view = store.view(Scope())
+    rows = view.rows_of(["m3", "m8"]).tolist()
+    a, b, *near = view.gather(
+        [
+            Window(("channel", "a"), at(2), at(7)),
+            Window(("channel", "b"), at(9), at(3)),
+            *(Neighbours(row, 1, 2) for row in rows),
+        ]
+    )
+    assert [m.id for m in view.load(a)] == ["m2", "m4", "m6"]
+    assert len(b) == 0
+    assert [[m.id for m in view.load(part)] for part in near] == [
+        ["m1", "m3", "m5", "m7"],
+        ["m6", "m8", "m10"],
+    ]
+    assert view.gather([]) == ()
+    with pytest.raises(StoreError, match="view"):
+        view.gather([Neighbours(99, 1, 1)])
 
 
 def test_a_row_of_another_view_is_refused(store):

@@ -29,8 +29,8 @@ from tmem_integrations.errors import (
 )
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Query, Scope
-from tmem_integrations.protocols import IngestReport
-from tmem_integrations.stores import milvus, milvus_places, milvus_table, milvus_view
+from tmem_integrations.protocols import IngestReport, Neighbours, Window
+from tmem_integrations.stores import milvus, milvus_table, milvus_view
 from tmem_integrations.stores.chroma import ChromaStore
 from tmem_integrations.stores.milvus import MilvusStore
 from tmem_integrations.stores.milvus_counts import CountCache
@@ -546,27 +546,52 @@ def test_a_question_asks_seldom_whatever_the_number_of_its_channels(opened, call
     assert len(calls) <= 7
 
 
-def test_the_times_of_large_and_small_channels_are_read_in_few_calls(opened, calls, monkeypatch):
+def test_of_channels_that_one_answer_does_not_hold_stretches_are_read_together(
+    opened, calls, monkeypatch
+):
     store = opened()
+    # One message a minute in three channels, and a lone one long before in each.
     store.upsert(
-        [said(f"m{n}", "plan", n, channel="large") for n in range(600)]
-        + [said(f"s{c}-{n}", "plan", n, channel=f"small{c}") for c in range(9) for n in range(20)]
+        [said(f"{name}{n}", "plan", n, channel=name) for name in "abc" for n in range(300)]
+        + [said(f"{name}-old", "plan", -90_000, channel=name) for name in "abc"]
     )
-    monkeypatch.setattr(milvus_table, "MAX_ROWS", 300)
-    monkeypatch.setattr(milvus_places, "_WHOLE", 100)
+    with ChromaStore.in_memory() as other:
+        other.upsert(list(store.get(store.ids(Scope())).values()))
+        monkeypatch.setattr(milvus_table, "MAX_ROWS", 200)
+        view, theirs = store.view(Scope()), other.view(Scope())
+
+        def parts(view):
+            rows = view.rows_of(["a150", "b0", "b1", "b299", "c-old"]).tolist()
+            return [
+                Window(("channel", "a"), at(10), at(60)),
+                Window(("channel", "c"), at(9), at(8)),
+                *(Neighbours(row, 8, 8) for row in rows),
+            ]
+
+        asked = parts(view)
+        assert all(len(times) < 200 for times in view.traffic([("channel", c) for c in "abc"]))
+        calls.clear()
+        gathered = view.gather(asked)
+        # All stretches at once; then what lies far off, to be looked for on its own.
+
+        assert len(calls) < 12
+        for mine, his in zip(gathered, theirs.gather(parts(theirs)), strict=True):
+            assert _shown(view, mine) == _shown(theirs, his)
+
+
+def test_the_nearest_are_found_beyond_a_long_silence(opened, monkeypatch):
+    store = opened()
+    # Two years of nothing, then as many messages of one time as no answer holds.
+    store.upsert(
+        [said("old", "plan", -1_000_000, channel="a")]
+        + [said(f"m{n:03}", "plan", 7, channel="a") for n in range(300)]
+        + [said(f"n{n}", "plan", 8 + n, channel="a") for n in range(300)]
+    )
+    monkeypatch.setattr(milvus_table, "MAX_ROWS", 100)
     view = store.view(Scope())
-    names = ["large", *(f"small{c}" for c in range(9))]
-    calls.clear()
-    large, *small = view.traffic([("channel", name) for name in names])
-    # Too many together, counted, a sample of all; then the small ones whole.
-    assert len(calls) == 5
-    assert 150 <= len(large) <= 300
-    assert [times.tolist() for times in small] == [[at(n) for n in range(20)]] * 9
-    (row,) = view.rows_of(["m300"]).tolist()
-    calls.clear()
-    near = view.load(view.neighbours(row, 8, 8))
-    assert [m.id for m in near] == [f"m{n}" for n in range(292, 309)]
-    assert len(calls) <= 3
+    old, last = view.rows_of(["old", "n299"]).tolist()
+    assert [m.id for m in view.load(view.neighbours(old, 2, 3))] == ["old", "m000", "m001", "m002"]
+    assert [m.id for m in view.load(view.neighbours(last, 2, 3))] == ["n297", "n298", "n299"]
 
 
 def test_check_names_what_disagrees(opened):
@@ -624,7 +649,6 @@ scopes = st.builds(
 @pytest.fixture
 def small_pages(monkeypatch):
     """As if answers held few rows, so that what is large is seen in the small."""
-    monkeypatch.setattr(milvus_places, "_WHOLE", 2)
     monkeypatch.setattr(milvus_table, "MAX_ROWS", 3)
     monkeypatch.setattr(milvus_view, "_MAX_LISTED", 2)
     monkeypatch.setattr(milvus_view, "_TERMS_AT_ONCE", 2)
@@ -680,7 +704,6 @@ def test_traffic_and_pace_are_those_of_chroma(opened):
 def test_of_a_large_partition_traffic_is_a_sample(opened, monkeypatch):
     store = opened()
     store.upsert([said(f"m{n}", "plan", n, channel="ops") for n in range(400)])
-    monkeypatch.setattr(milvus_places, "_WHOLE", 50)
     monkeypatch.setattr(milvus_table, "MAX_ROWS", 100)
     (times,) = store.view(Scope()).traffic([("channel", "ops")])
     assert 50 <= len(times) <= 100

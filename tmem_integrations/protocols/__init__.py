@@ -10,11 +10,13 @@ from tmem_integrations.protocols.history import (
     AccessPolicy,
     HistoryView,
     Matches,
+    Neighbours,
     Partition,
     PartitionKind,
     Rows,
     Scores,
     Vectors,
+    Window,
     partition_of,
 )
 from tmem_integrations.protocols.models import (
@@ -51,6 +53,7 @@ __all__ = [
     "LanguageModel",
     "Matches",
     "MessageStore",
+    "Neighbours",
     "Partition",
     "PartitionKind",
     "Ranking",
@@ -61,5 +64,6 @@ __all__ = [
     "Scores",
     "TokenCounter",
     "Vectors",
+    "Window",
     "partition_of",
 ]

@@ -50,6 +50,24 @@ class Matches:
     is_cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of a partition in a closed interval of POSIX seconds."""
+
+    partition: Partition
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Rows around one row in its partition."""
+
+    row: int
+    before: int
+    after: int
+
+
 class HistoryView(Protocol):
     """The messages one question may read, at one version of the store. The scope is already applied:
     counts, neighbours and document frequencies are those of a history that holds nothing else. With an
@@ -109,6 +127,10 @@ class HistoryView(Protocol):
 
     def neighbours(self, row: int, before: int, after: int) -> Rows:
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
+        ...
+
+    def gather(self, parts: Sequence[Window | Neighbours]) -> tuple[Rows, ...]:
+        """`window` and `neighbours` for many at once."""
         ...
 
     def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmem_integrations.messages import Message
-from tmem_integrations.protocols import Partition, Rows, Scores
-from tmem_integrations.requests import Neighbours, Window
+from tmem_integrations.protocols import Neighbours, Partition, Rows, Scores, Window
 from tmem_integrations.stages.episodes import Episodes
 
 

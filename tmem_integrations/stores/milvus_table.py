@@ -19,6 +19,9 @@ MAX_ROWS = 16_384
 
 # Of an answer; how many rows of a history a range of digests holds is a matter of chance.
 _SAMPLED = 0.9
+# With up to so many times as many rows all are tried first; and a sample is to fill this part of an answer.
+_TRIED = 4
+_WIDER = 16
 _MAX_KEYS = 500
 _TYPES = ("datatype", "element_type")
 _NUMBER = {"datatype": "INT64"}
@@ -199,20 +202,37 @@ class MilvusTable:
         for digit in "0123456789abcdef":
             yield from self.pages(condition, fields, prefix + digit)
 
-    def sample(self, condition: str, fields: Sequence[str]) -> tuple[list[Entity], float]:
+    def sample(
+        self, condition: str, fields: Sequence[str], *, n_rows: int
+    ) -> tuple[list[Entity], float]:
         """All rows that fulfil a condition; where one answer does not hold them, a fair sample of them.
 
         Digests are spread evenly, so the rows below one of them are a fair sample.
 
+        Args:
+            n_rows: More rows than this do not fulfil it; may be far too many.
+
         Returns:
             The rows, and about which share of all they are; 1 if it is all.
         """
-        rows = self.query(condition, fields, limit=MAX_ROWS)
-        if len(rows) < MAX_ROWS:
-            return rows, 1
-        share = _SAMPLED * MAX_ROWS / max(MAX_ROWS, self.count(condition))
-        below = f'key < "{int(share * 2**32):08x}"'
-        return self.query(all_of([condition, below]), fields, limit=MAX_ROWS), share
+        if n_rows <= _TRIED * MAX_ROWS:
+            rows = self.query(condition, fields, limit=MAX_ROWS)
+            if len(rows) < MAX_ROWS:
+                return rows, 1
+        share = _SAMPLED * MAX_ROWS / max(MAX_ROWS, n_rows)
+        while True:
+            below = f'key < "{int(share * 2**32):08x}"'
+            rows = self.query(all_of([condition, below]), fields, limit=MAX_ROWS)
+            if len(rows) >= MAX_ROWS:
+                share /= 2
+            elif len(rows) * _TRIED >= MAX_ROWS:
+                return rows, share
+            elif share >= _SAMPLED:
+                # Fewer than one answer holds, as it turns out.
+                return [row for page in self.pages(condition, fields) for row in page], 1
+            else:
+                wider = _SAMPLED * MAX_ROWS / max(1, len(rows))
+                share = min(_SAMPLED, share * min(_WIDER, wider))
 
     def search(
         self,

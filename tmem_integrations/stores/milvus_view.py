@@ -16,9 +16,24 @@ import numpy as np
 
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
-from tmem_integrations.protocols import Matches, Partition, Rows, Scores, Vectors
+from tmem_integrations.protocols import (
+    Matches,
+    Neighbours,
+    Partition,
+    Rows,
+    Scores,
+    Vectors,
+    Window,
+)
 from tmem_integrations.stores.milvus_counts import Counts
-from tmem_integrations.stores.milvus_places import SPOT_FIELDS, Places, Spot, spots_of
+from tmem_integrations.stores.milvus_places import (
+    SPOT_FIELDS,
+    Around,
+    Places,
+    Spot,
+    Stretch,
+    spots_of,
+)
 from tmem_integrations.stores.milvus_rows import (
     ROW_FIELDS,
     Entity,
@@ -82,7 +97,7 @@ class MilvusView:
         self._dimension = dimension
         self._within = within
         self._counts = counts
-        self._places = Places(table, self._within)
+        self._places = Places(table, self._within, lambda: self.n_messages)
         self._spots: list[Spot] = []
         self._rows: dict[str, int] = {}
         self._messages: dict[int, Message] = {}
@@ -175,8 +190,7 @@ class MilvusView:
             start: POSIX seconds, read to the nearest microsecond.
             end: The same.
         """
-        first, last = (max(-_EVER, microseconds_of(time)) for time in (start, end))
-        return self._give(self._places.window(place_of(partition), first, last))
+        return self._give(self._places.window(_stretch_of(Window(partition, start, end))))
 
     def within(self, start: float, end: float) -> Rows:
         """Messages of all partitions with start <= sent_at < end, in (time, arrival) order; of more than
@@ -187,7 +201,7 @@ class MilvusView:
             end: The same.
         """
         condition = all_of([self._within, _sent_in(start, end)])
-        rows, _ = self._table.sample(condition, SPOT_FIELDS)
+        rows, _ = self._table.sample(condition, SPOT_FIELDS, n_rows=self.n_messages)
         return self._give(spots_of(rows))
 
     def latest(self) -> float | None:
@@ -203,7 +217,20 @@ class MilvusView:
     def neighbours(self, row: int, before: int, after: int) -> Rows:
         """`row` with up to `before` earlier and `after` later messages of its partition, in order."""
         self._require(np.array([row]))
-        return self._give(self._places.neighbours(self._spots[row], before, after))
+        return self._give(self._places.neighbours(Around(self._spots[row], before, after)))
+
+    def gather(self, parts: Sequence[Window | Neighbours]) -> tuple[Rows, ...]:
+        """`window` and `neighbours` for many at once, in as few calls as their number allows."""
+        self._require(np.array([p.row for p in parts if isinstance(p, Neighbours)], np.int64))
+        found = self._places.gather(
+            [
+                _stretch_of(part)
+                if isinstance(part, Window)
+                else Around(self._spots[part.row], part.before, part.after)
+                for part in parts
+            ]
+        )
+        return tuple(self._give(spots) for spots in found)
 
     def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
         """For each partition the times of its messages; of large ones, a sample of 16,384 in all."""
@@ -307,6 +334,11 @@ class MilvusView:
     def _require(self, rows: Rows) -> None:
         if not ((rows >= 0) & (rows < len(self._spots))).all():
             raise StoreError("A row is valid for the view that gave it; this view has not.")
+
+
+def _stretch_of(window: Window) -> Stretch:
+    first, last = (max(-_EVER, microseconds_of(time)) for time in (window.start, window.end))
+    return Stretch(place_of(window.partition), first, last)
 
 
 def _sent_in(start: float, end: float) -> str:

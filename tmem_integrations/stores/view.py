@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from tmem_integrations.errors import StoreError
 from tmem_integrations.messages import Message, Scope
-from tmem_integrations.protocols import Matches, Partition, Rows, Scores, Vectors
+from tmem_integrations.protocols import (
+    Matches,
+    Neighbours,
+    Partition,
+    Rows,
+    Scores,
+    Vectors,
+    Window,
+)
 from tmem_integrations.stores.legs import Legs
 from tmem_integrations.stores.timeline import PartitionOrder, median_gap, microseconds_of
 from tmem_integrations.text import split_terms
@@ -131,6 +139,15 @@ class IndexedView:
         columns = self._columns
         order = self._order(int(columns.partition[row]))
         return order.neighbours(int(columns.sent[row]), int(columns.arrival[row]), before, after)
+
+    def gather(self, parts: Sequence[Window | Neighbours]) -> tuple[Rows, ...]:
+        """`window` and `neighbours` for many at once."""
+        return tuple(
+            self.window(part.partition, part.start, part.end)
+            if isinstance(part, Window)
+            else self.neighbours(part.row, part.before, part.after)
+            for part in parts
+        )
 
     def traffic(self, partitions: Sequence[Partition]) -> tuple[Scores, ...]:
         """For each partition the (n,) times of its messages in POSIX seconds, in order."""

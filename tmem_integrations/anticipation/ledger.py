@@ -83,7 +83,7 @@ def fingerprint(message: Message) -> str:
     return hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def key_of(record: Derived) -> str:
+def _key_of(record: Derived) -> str:
     """The id of a record among those of its kind."""
     return record.scene_id if isinstance(record, SceneTrigger) else record.id
 
@@ -204,7 +204,7 @@ class Ledger:
     def put(self, *records: Derived) -> None:
         """Add records, or replace those with the same id; inside `saving`."""
         for record in records:
-            name, key = type(record).__name__, key_of(record)
+            name, key = type(record).__name__, _key_of(record)
             if isinstance(record, Topic):
                 self._put_labels(record)
             self._records[name][key] = record
@@ -215,7 +215,7 @@ class Ledger:
     def drop(self, *records: Derived) -> None:
         """Remove records; inside `saving`."""
         for record in records:
-            name, key = type(record).__name__, key_of(record)
+            name, key = type(record).__name__, _key_of(record)
             if isinstance(record, Topic):
                 self._put_labels(replace(record, keywords={}))
             self._records[name].pop(key, None)

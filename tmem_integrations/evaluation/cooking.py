@@ -149,7 +149,7 @@ def _compare_recall(
         advance = progress(method.name, total)
         cells += measure_recall(dataset, method, bounds, progress=advance)
     table = f"{markdown_table(*recall_rows(cells, []))}\n"
-    return _Dish(table, "recall", recall_records(cells, []), recall_plot(title, cells))
+    return _Dish(table, "recall", recall_records(cells, []), _recall_plot(title, cells))
 
 
 def _share_retrieval(one: Variation, runs: Sequence[Variation], folder: Path) -> None:
@@ -219,7 +219,7 @@ def _serve(dish: _Dish, folder: Path, *, data: str, question: str) -> str:
     return table
 
 
-def recall_plot(title: str, cells: Sequence[Recall]) -> str:
+def _recall_plot(title: str, cells: Sequence[Recall]) -> str:
     """Recall over N, a line per method."""
     series: dict[str, list[tuple[float, float]]] = {}
     for cell in cells:

@@ -23,7 +23,7 @@ from tmem_integrations.linking.features import pair_features
 from tmem_integrations.linking.links import NO_PARENT
 from tmem_integrations.messages import Message
 
-SOURCE: Final = "chats"
+_SOURCE: Final = "chats"
 _RELATIONS: Final = ("UPDATE", "EXPAND")
 
 
@@ -118,7 +118,7 @@ def _pair(chat: LabelledChat, earlier: int, later: int, label: str) -> Pair:
         earlier=first.id,
         later=second.id,
         label=label,
-        source=SOURCE,
+        source=_SOURCE,
         channel=channel_of(second),
         hard=False,
     )

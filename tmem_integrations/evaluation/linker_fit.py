@@ -75,7 +75,7 @@ COPIES: Final[Mapping[str, int]] = MappingProxyType(
 )
 """How often the lists of each kind count: a few chains of states stand beside many replies."""
 
-Loss = Callable[[FloatArray], tuple[float, FloatArray]]
+_Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
 _BIAS_RIDGE: Final = 0.01
 
@@ -106,7 +106,7 @@ def measure_pair(pair: Pair, corpus: Corpus) -> dict[str, float]:
     return {name: float(grid[0, 1]) for name, grid in pair_features(two, around.context).items()}
 
 
-def measure_listing(listing: Listing, corpus: Corpus) -> tuple[Grid, Grid]:
+def _measure_listing(listing: Listing, corpus: Corpus) -> tuple[Grid, Grid]:
     """Features of candidates, (n, n) each, and of openings, (n,) each."""
     around = corpus.conversation(listing.ids)
     utterances = [around.utterances[i] for i in listing.ids]
@@ -142,7 +142,7 @@ def all_listings(
 
 def choices_of(listing: Listing, corpus: Corpus) -> Choices:
     """The messages of a list whose place is known; the first has none to choose from."""
-    candidates, openings = measure_listing(listing, corpus)
+    candidates, openings = _measure_listing(listing, corpus)
     stack = np.stack([candidates[name] for name in CANDIDATES], axis=-1)
     starts = np.stack(list(openings.values()), axis=-1)
     placed = [j for j, parent in enumerate(listing.parents) if j and parent != UNKNOWN]
@@ -216,7 +216,7 @@ def fit_parent(choices: Sequence[Choices], *, ridge: float = 10.0) -> ParentMode
     return ParentModel(candidate, found[:k], opening, found[k : k + m], float(found[-1]))
 
 
-def _minimum(loss: Loss, start: FloatArray) -> FloatArray:
+def _minimum(loss: _Loss, start: FloatArray) -> FloatArray:
     """Where a convex loss is least, so exactly that a second fit writes the same table."""
     tight = {"ftol": 1e-14, "gtol": 1e-7, "maxiter": 10_000, "maxfun": 20_000, "maxcor": 30}
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options=tight).x)
@@ -255,7 +255,7 @@ class _ChoiceLoss:
         return float(value), np.append(slope + self.ridge * vector[:-1], none_error.sum())
 
 
-def fit_models(
+def _fit_models(
     corpus: Corpus, pairs: Sequence[Pair], questions: Path, chats: Sequence[LabelledChat] = ()
 ) -> Models:
     """Fit both tables to all there is.
@@ -288,7 +288,7 @@ def main() -> None:
     chats = read_chats()
     add_chats(corpus, chats)
     questions = arguments.data / "gold" / "evidence.jsonl"
-    save_models(arguments.out, fit_models(corpus, pairs, questions, chats))
+    save_models(arguments.out, _fit_models(corpus, pairs, questions, chats))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def predict_held_out(
     return guesses
 
 
-def relation_line(title: str, guesses: Sequence[str], pairs: Sequence[Pair]) -> str:
+def _relation_line(title: str, guesses: Sequence[str], pairs: Sequence[Pair]) -> str:
     """Accuracy over all, hard and others; all / hard per source; recall per relation."""
     labels = np.array([p.label for p in pairs])
     sources = np.array([p.source for p in pairs])
@@ -127,14 +127,14 @@ def previous_or_addressed(listing: Listing, corpus: Corpus) -> list[int]:
     return chosen
 
 
-def link_listing(listing: Listing, corpus: Corpus, models: Models) -> tuple[Link, ...]:
+def _link_listing(listing: Listing, corpus: Corpus, models: Models) -> tuple[Link, ...]:
     """Links of one list."""
     around = corpus.conversation(listing.ids)
     utterances = [around.utterances[i] for i in listing.ids]
     return link_utterances(utterances, around.context, models=models)
 
 
-def link_held_out(
+def _link_held_out(
     corpus: Corpus,
     pairs: Sequence[Pair],
     rows: Sequence[Row],
@@ -157,7 +157,7 @@ def link_held_out(
     channels = {one.channel for listings in groups.values() for one in listings}
     models = {channel: _fit_without(channel, pairs, rows, fitting) for channel in sorted(channels)}
     return {
-        name: [link_listing(one, corpus, models[one.channel]) for one in listings]
+        name: [_link_listing(one, corpus, models[one.channel]) for one in listings]
         for name, listings in groups.items()
     }
 
@@ -192,11 +192,11 @@ def validate_relations(
     for name, trust in (("relations", 1.0), ("relations without prior", 0.0)):
         for groups, by in ((channels, "conversation"), (sources, "source")):
             said = predict_held_out(rows, pairs, groups, beside=(chat_rows, told), trust=trust)
-            lines.append(relation_line(f"{name}, held out by {by}", said, pairs))
+            lines.append(_relation_line(f"{name}, held out by {by}", said, pairs))
     if told:
         groups = [pair.channel for pair in told]
         said = predict_held_out(chat_rows, told, groups, beside=(rows, pairs))
-        lines.append(relation_line("relations of labelled chats, held out by chat", said, told))
+        lines.append(_relation_line("relations of labelled chats, held out by chat", said, told))
     return lines
 
 
@@ -214,7 +214,7 @@ def validate_links(
     }
     pairs = [*pairs, *(pair for chat in chats for pair in chat_pairs(chat, corpus))]
     rows = [measure_pair(pair, corpus) for pair in pairs]
-    links = link_held_out(corpus, pairs, rows, groups)
+    links = _link_held_out(corpus, pairs, rows, groups)
     lines: list[str] = []
     for name, listings in groups.items():
         guesses = [

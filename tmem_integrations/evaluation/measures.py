@@ -40,11 +40,11 @@ def evidence_share(ids: Collection[str], units: Sequence[Unit]) -> Share:
     return Share(sum(not unit.isdisjoint(shown) for unit in units), len(units))
 
 
-def values_share(text: str, patterns: Sequence[str]) -> Share:
+def _values_share(text: str, patterns: Sequence[str]) -> Share:
     """How many required values a text holds; case is ignored.
 
     Examples:
-        >>> values_share("July 24, at 9%", ["july 2[0-9]", "10%"])
+        >>> _values_share("July 24, at 9%", ["july 2[0-9]", "10%"])
         Share(found=1, wanted=2)
     """
     return Share(sum(bool(re.search(p, text, re.IGNORECASE)) for p in patterns), len(patterns))
@@ -69,7 +69,7 @@ def scoring_of(question: Question, gold: Gold) -> Scoring | None:
     if gold.evidence:
         return lambda ids, texts: evidence_share(ids, gold.evidence)
     if question.kind in (None, "utility") and gold.must_include:
-        return lambda ids, texts: values_share("\n".join(texts), gold.must_include)
+        return lambda ids, texts: _values_share("\n".join(texts), gold.must_include)
     return None
 
 

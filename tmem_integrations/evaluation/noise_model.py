@@ -13,7 +13,7 @@ from tmem_integrations.models.json_text import find_value
 from tmem_integrations.prompts.transcript import as_data
 from tmem_integrations.protocols import LanguageModel, Reply
 
-PROMPT = """\
+_PROMPT = """\
 A member of a group chat wrote the message below. Invent what others write soon after it: {n_steps} in \
 which what it says is changed, and one last message that takes all of that back.
 
@@ -84,7 +84,7 @@ def write_chains(
 
 def _prompt(task: Task) -> str:
     n_steps = f"{task.n_steps} message{'s' if task.n_steps > 1 else ''}"
-    return PROMPT.format(n_steps=n_steps, message=as_data(task.evidence, _MAX_CHARS * 4))
+    return _PROMPT.format(n_steps=n_steps, message=as_data(task.evidence, _MAX_CHARS * 4))
 
 
 def _read(reply: Reply) -> list[str] | None:

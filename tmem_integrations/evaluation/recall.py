@@ -205,14 +205,14 @@ def _outcome(
         question.id,
         question.kind,
         selection,
-        scorings[question.id](selection.ids, shown_texts(selection, texts)),
+        scorings[question.id](selection.ids, _shown_texts(selection, texts)),
         precision(selection.ids, units) if units else None,
         seconds,
         _misled(dataset.rollbacks.get(question.id), selection),
     )
 
 
-def shown_texts(selection: Selection, texts: Mapping[str, str]) -> list[str]:
+def _shown_texts(selection: Selection, texts: Mapping[str, str]) -> list[str]:
     """What is shown: the method's own text where it writes one, else the messages."""
     if selection.passages is not None:
         return [passage.text for passage in selection.passages]

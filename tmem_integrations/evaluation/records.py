@@ -35,14 +35,14 @@ def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     where = f"{path}, line {number}"
-                    yield where, read_object(line, where)
+                    yield where, _read_object(line, where)
     except OSError as error:
         raise ImportFormatError(f"{path}: expected a file, {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise ImportFormatError(f"{path}: expected UTF-8, found: {error}.") from error
 
 
-def read_object(line: str, where: str) -> dict[str, Any]:
+def _read_object(line: str, where: str) -> dict[str, Any]:
     """One JSON object.
 
     Raises:

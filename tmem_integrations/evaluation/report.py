@@ -57,7 +57,7 @@ def accuracy_scores(run: RunResults) -> list[float]:
     return [float(r.correct) for r in run.results if r.correct is not None]
 
 
-def recall_scores(run: RunResults) -> list[float]:
+def _recall_scores(run: RunResults) -> list[float]:
     """Share of the gold shown, for each question where finding is scored."""
     return [r.share.value for r in run.results if r.share is not None]
 
@@ -142,7 +142,7 @@ def _overview(
                 str(contract.max_messages),
                 str(contract.max_tokens),
                 fraction(macro(shares) if shares else None),
-                _interval(recall_scores(run), contract.seed),
+                _interval(_recall_scores(run), contract.seed),
                 fraction(micro(shares) if shares else None),
                 fraction(_mean_precision(run)),
                 fraction(_mean(accuracy_scores(run))),

@@ -83,18 +83,13 @@ def _holds(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.IGNORECASE) is not None
 
 
-def problems_of(dataset: Dataset) -> tuple[str, ...]:
-    """What is wrong with a data set, a sentence each; empty when all is well."""
-    return tuple(_problems(dataset))
-
-
 def check_dataset(dataset: Dataset) -> Dataset:
     """The data set itself.
 
     Raises:
-        InputError: If `problems_of` finds any; names the first five.
+        InputError: If something is wrong with it; names the first five problems.
     """
-    problems = problems_of(dataset)
+    problems = list(_problems(dataset))
     if problems:
         shown = " ".join(problems[:5])
         raise InputError(f"{dataset.name}: {len(problems)} problems. {shown}")

@@ -11,7 +11,7 @@ from typing import Any
 from tmem_integrations.errors import ConfigError
 
 # Raise it when the same template would be rendered differently: cached verdicts are of the old form.
-RENDERING = 2
+_RENDERING = 2
 
 
 def check_template(
@@ -64,5 +64,5 @@ def version_of(template: str, schema: Mapping[str, Any]) -> str:
         >>> version_of("{question}", {}) == version_of("{question} ", {})
         False
     """
-    content = json.dumps([RENDERING, template, schema], sort_keys=True)
+    content = json.dumps([_RENDERING, template, schema], sort_keys=True)
     return hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:12]

@@ -42,11 +42,11 @@ def mermaid_text(graph: Graph, *, max_characters: int = _MAX_CHARACTERS) -> str:
     return "\n".join([*lines, *(f"    {style}" for style in _STYLES)]) + "\n"
 
 
-def escape_label(text: str) -> str:
+def _escape_label(text: str) -> str:
     """Write a text so that Mermaid shows it as it is, on one line.
 
     Examples:
-        >>> escape_label('"<b>"')
+        >>> _escape_label('"<b>"')
         '#34;#60;b#62;#34;'
     """
     return _UNSAFE.sub(lambda match: f"#{ord(match[0])};", " ".join(text.split()))
@@ -59,4 +59,4 @@ def _node(node: GraphNode, max_characters: int) -> str:
         head += " ◀ latest"
     text = " ".join(saying.text.split())
     cut = text if len(text) <= max_characters else f"{text[:max_characters]}…"
-    return f'n{node.number}["{escape_label(head)}<br/>{escape_label(cut)}"]{_CLASSES.get(node.state, "")}'
+    return f'n{node.number}["{_escape_label(head)}<br/>{_escape_label(cut)}"]{_CLASSES.get(node.state, "")}'

@@ -85,14 +85,14 @@ def _distance(node: Node, match: _Match) -> str:
     what = f"match {match.rank}" if match.number is None else f"[{match.number}]"
     if seconds == 0:
         return f"at the same time as {what}"
-    return f"{show_span(abs(seconds))} {'after' if seconds > 0 else 'before'} {what}"
+    return f"{_show_span(abs(seconds))} {'after' if seconds > 0 else 'before'} {what}"
 
 
-def show_span(seconds: float) -> str:
+def _show_span(seconds: float) -> str:
     """A length of time in its largest unit.
 
     Examples:
-        >>> show_span(50.0), show_span(5400.0), show_span(200_000.0)
+        >>> _show_span(50.0), _show_span(5400.0), _show_span(200_000.0)
         ('50 s', '2 h', '2 days')
     """
     if seconds < 60:

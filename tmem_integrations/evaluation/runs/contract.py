@@ -63,7 +63,7 @@ class RunContract:
     judge: str | None
     prompts: Mapping[str, str]
     seed: int = 0
-    versions: Mapping[str, str] = field(default_factory=lambda: installed_versions())
+    versions: Mapping[str, str] = field(default_factory=lambda: _installed_versions())
     format: int = FORMAT
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ def contract_of(dataset: Dataset, method: Method, **conditions: Any) -> RunContr
     )
 
 
-def installed_versions() -> dict[str, str]:
+def _installed_versions() -> dict[str, str]:
     """Python and the packages that figures depend on; those not installed are left out."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:

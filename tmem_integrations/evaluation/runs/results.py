@@ -16,7 +16,7 @@ from tmem_integrations.evaluation.runs.journal import Record
 from tmem_integrations.evaluation.runs.patterns import judge_by_patterns
 from tmem_integrations.evaluation.runs.runner import STAGES, journal_of
 
-ABSTAINING = "I don't know."
+_ABSTAINING = "I don't know."
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def always_abstain(dataset: Dataset, questions: Sequence[Question]) -> list[floa
     scores = []
     for question in questions:
         gold = dataset.gold[question.id]
-        verdict = judge_by_patterns(question, gold, ABSTAINING)
+        verdict = judge_by_patterns(question, gold, _ABSTAINING)
         if verdict is not None:
             scores.append(float(verdict["correct"]))
         elif gold.answer is not None:

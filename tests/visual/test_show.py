@@ -32,7 +32,7 @@ def test_the_page_is_written_and_named(chat: Path, capsys: pytest.CaptureFixture
 def test_a_page_for_nothing_found_tells_why(chat: Path) -> None:
     page = chat.with_suffix(".html")
     assert run("show", "kubernetes", "--in", chat, "--html", page) == 1
-    assert "shares a word with the question" in page.read_text(encoding="utf-8")
+    assert "shares no word with the question" in page.read_text(encoding="utf-8")
 
 
 def test_a_page_that_cannot_be_written_is_wrong_usage(

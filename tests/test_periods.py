@@ -9,7 +9,7 @@ from tmem_integrations.config import ForestConfig
 from tmem_integrations.dates import Period
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message, Query
-from tmem_integrations.periods import within
+from tmem_integrations.periods import NamedPeriod
 
 AS_OF = "2026-03-20T00:00:00Z"
 
@@ -161,9 +161,8 @@ def test_bounds_of_the_question_and_of_the_period_both_hold(
     def time(day: float | None) -> datetime | None:
         return None if day is None else datetime.fromtimestamp(day * 86400, UTC)
 
-    query = within(
-        Query(text="q", after=time(after), before=time(before)), Period(time(8), time(9), "p")
-    )
+    named = NamedPeriod(Period(time(8), time(9), "p"), "said", UTC)
+    query = named.narrow(Query(text="q", after=time(after), before=time(before)))
     assert (query.after, query.before) == tuple(map(time, expected))
 
 

@@ -24,7 +24,7 @@ from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_mess
 from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import VerdictCache, verdict_cache_of
-from tmem_integrations.periods import explain_period, listing_of, period_of, within
+from tmem_integrations.periods import name_period
 from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
     Associative,
@@ -40,7 +40,6 @@ from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.storing import remake_vectors, store_changes, store_in_chunks
 from tmem_integrations.suggestions import suggest
 from tmem_integrations.times import zone_of
-from tmem_integrations.told_view import ToldView
 from tmem_integrations.trace import OnStage
 
 # User and password in the address of a server.
@@ -409,13 +408,11 @@ class TemporalMemory:
         self, query: Query, settings: ForestConfig, panel: Panel, on_stage: OnStage | None
     ) -> tuple[Flow[Retrieval], Seats]:
         """The flow of a question and who answers its requests, without a model."""
-        period, bound = period_of(query, settings, self.timezone, self._last_said)
-        asked = within(query, period) if period is not None and bound == "said" else query
+        named = name_period(query, settings, self.timezone, self._last_said)
+        asked = query if named is None else named.narrow(query)
         channels = self._channels_for(asked)
         scope = scope_of(asked, self.policy, channels)
         view = self.store.view(scope)
-        if period is not None and bound == "told":
-            view = ToldView(view, period, self.timezone or UTC)
         unknown = unknown_channels(scope, channels)
         flow = answer_question(
             asked,
@@ -426,10 +423,11 @@ class TemporalMemory:
             zone=self.timezone,
             on_stage=on_stage,
             associative=self.associative is not None,
-            listing=listing_of(query, period, bound),
+            listing=None if named is None else named.listing(query),
         )
-        if period is not None and not unknown:
-            flow = explain_period(flow, period, bound)
+        if named is not None:
+            view = named.look(view)
+            flow = flow if unknown else named.explain(flow)
         seats = Seats(
             view=view,
             scope=scope,

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal
 
 from tmem_integrations.config import ForestConfig
 from tmem_integrations.dates import Period, find_period
 from tmem_integrations.messages import Query
+from tmem_integrations.protocols import HistoryView
 from tmem_integrations.requests import Count, Flow
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stages.listing import Listing
 from tmem_integrations.text import content_words
+from tmem_integrations.told_view import ToldView
 
 Bound = Literal["said", "told"] | None
 """What a period lets a question read: what was said in it; also what tells of it; all."""
@@ -37,13 +39,85 @@ _ASKS_FOR_ALL = re.compile(
 )
 
 
-def period_of(
+@dataclass(frozen=True, slots=True)
+class NamedPeriod:
+    """A period that a question names.
+
+    Attributes:
+        period: When.
+        bound: What it lets the question read.
+        zone: Whose days are meant.
+    """
+
+    period: Period
+    bound: Bound
+    zone: tzinfo
+
+    def narrow(self, query: Query) -> Query:
+        """The question, kept to what was said in the period if it reads that alone; its own bounds stay."""
+        if self.bound != "said":
+            return query
+        after = max((t for t in (query.after, self.period.start) if t is not None), default=None)
+        before = min((t for t in (query.before, self.period.end) if t is not None), default=None)
+        return replace(query, after=after, before=before)
+
+    def look(self, view: HistoryView) -> HistoryView:
+        """A view, kept to what was said in the period or tells of it if the question reads both."""
+        return ToldView(view, self.period, self.zone) if self.bound == "told" else view
+
+    def listing(self, query: Query) -> Listing | None:
+        """The stretch of time that a question wants listed; None when it names a subject."""
+        if self.bound is None:
+            return None
+        listing = Listing(*self.period.seconds, self.period.phrase)
+        subject = _ASKS_FOR_ALL.sub(" ", listing.without_phrase(query.text))
+        return None if content_words(subject) else listing
+
+    def explain(self, flow: Flow[Retrieval]) -> Flow[Retrieval]:
+        """Run a flow and say what the period did: a neighbour's date must not pass for the one asked."""
+        answer = yield from flow
+        if self.bound is None:
+            return self._warned(answer)
+        if answer.dropped:
+            return answer
+        if len(answer.forest):
+            explanation = self._what_was_read(answer)
+        else:
+            n_messages = yield from Count()
+            why = _why_nothing(n_messages, self.bound)
+            explanation = f"Nothing in the period {self.period.describe()}: {why}."
+        return replace(answer, trace=replace(answer.trace, explanation=explanation))
+
+    def _warned(self, answer: Retrieval) -> Retrieval:
+        """With a word of warning where nothing shown is of the period."""
+        shown = [node.message for node in answer.forest]
+        if not shown or any(self.period.holds(message.sent_at) for message in shown):
+            return answer
+        note = (
+            f"None of the messages shown was sent in the period {self.period.describe()} "
+            "that the question names."
+        )
+        return replace(answer, degraded=(*answer.degraded, note))
+
+    def _what_was_read(self, answer: Retrieval) -> str:
+        looked_at = "sent in" if self.bound == "said" else "sent in, or telling of,"
+        read = f"Only messages {looked_at} the period {self.period.describe()} were looked at."
+        listed = next((s for s in answer.trace.stages if s.stage == "listing"), None)
+        if listed is None or not listed.kept:
+            return read
+        return (
+            f"{read} The question names no subject: {listed.kept} of {listed.taken} messages, spread over "
+            "time and channels, stand for them."
+        )
+
+
+def name_period(
     query: Query,
     config: ForestConfig,
     zone: tzinfo | None,
     last_said: Callable[[Query], datetime | None],
-) -> tuple[Period | None, Bound]:
-    """The period that a question names, seen from its `as_of`, else from now, and what it lets it read.
+) -> NamedPeriod | None:
+    """The period that a question names, seen from its `as_of`, else from now.
 
     In a history in which nobody spoke for a year, "in June" without `as_of` means the last June of the
     history, and what happened "last month" is no bound: nobody can have told of it.
@@ -55,70 +129,26 @@ def period_of(
         last_said: When the last message was sent that a question may read; None when there is none.
     """
     if config.periods == "never":
-        return None, None
+        return None
     zone, now = zone or UTC, query.as_of or datetime.now(UTC)
     period = find_period(query.text, now=now, zone=zone)
     if period is None:
-        return None, None
-    bound: Bound = None
-    if period.of_saying or config.periods == "always":
-        bound = "said"
-    elif config.periods == "told":
-        bound = "told"
+        return None
+    bound = _bound_of(period, config)
     if query.as_of is None and period.counted_from is not None:
         last = last_said(query)
         if last is not None and last < now - _SILENCE:
             if period.counted_from == "year":
-                return find_period(query.text, now=last, zone=zone), bound
-            return period, bound if period.of_saying else None
-    return period, bound
+                period = find_period(query.text, now=last, zone=zone)
+            elif not period.of_saying:
+                bound = None
+    return None if period is None else NamedPeriod(period, bound, zone)
 
 
-def within(query: Query, period: Period) -> Query:
-    """The question narrowed to a period; bounds that it has already stay."""
-    after = max((t for t in (query.after, period.start) if t is not None), default=None)
-    before = min((t for t in (query.before, period.end) if t is not None), default=None)
-    return replace(query, after=after, before=before)
-
-
-def listing_of(query: Query, period: Period | None, bound: Bound) -> Listing | None:
-    """The stretch of time that a question wants listed; None when it names a subject."""
-    if period is None or bound is None:
-        return None
-    listing = Listing(*period.seconds, period.phrase)
-    subject = _ASKS_FOR_ALL.sub(" ", listing.without_phrase(query.text))
-    return None if content_words(subject) else listing
-
-
-def explain_period(flow: Flow[Retrieval], period: Period, bound: Bound) -> Flow[Retrieval]:
-    """Run a flow and say what the period did: a neighbour's date must not pass for the one asked.
-
-    Args:
-        flow: Answers the question.
-        period: That the question names.
-        bound: What it let the question read.
-    """
-    answer = yield from flow
-    named = period.describe()
-    if bound is None:
-        if len(answer.forest) and not any(period.holds(n.message.sent_at) for n in answer.forest):
-            note = f"None of the messages shown was sent in the period {named} that the question names."
-            return replace(answer, degraded=(*answer.degraded, note))
-        return answer
-    if answer.dropped:
-        return answer
-    looked_at = "sent in" if bound == "said" else "sent in, or telling of,"
-    explanation = f"Only messages {looked_at} the period {named} were looked at."
-    listed = next((s for s in answer.trace.stages if s.stage == "listing"), None)
-    if listed is not None and listed.kept:
-        explanation += (
-            f" The question names no subject: {listed.kept} of {listed.taken} messages, spread over "
-            "time and channels, stand for them."
-        )
-    if not len(answer.forest):
-        n_messages = yield from Count()
-        explanation = f"Nothing in the period {named}: {_why_nothing(n_messages, bound)}."
-    return replace(answer, trace=replace(answer.trace, explanation=explanation))
+def _bound_of(period: Period, config: ForestConfig) -> Bound:
+    if period.of_saying or config.periods == "always":
+        return "said"
+    return "told" if config.periods == "told" else None
 
 
 def _why_nothing(n_messages: int, bound: Bound) -> str:

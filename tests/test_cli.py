@@ -469,6 +469,21 @@ def test_what_is_forgotten_is_gone_and_the_rest_is_whole(tmem: Tmem, own_team: P
     assert b"board will ship" not in (own_team / "chroma.sqlite3").read_bytes()
 
 
+def test_what_was_forgotten_stays_so_until_it_is_brought_back(
+    tmem: Tmem, chat: Path, own_team: Path
+) -> None:
+    tmem("forget", "--in", own_team, "--author", "Ann", "--yes")
+    planned = tmem("import", chat, "--into", own_team, "--dry-run", "--json").json
+    assert planned["diff"]["forgotten"] == 2
+    again = tmem("import", chat, "--into", own_team)
+    assert "0 new, 0 changed, 2 as before, 2 left out since forgotten; 2 messages" in again.out
+    assert "--bring-back takes it in again" in again.err
+    assert tmem("check", "--in", own_team, "--json").json == {"messages": 2, "problems": []}
+    back = tmem("import", chat, "--into", own_team, "--bring-back", "--json").json
+    assert (back["diff"]["new"], back["messages"]) == (2, 4)
+    assert tmem("import", chat, "--into", own_team, "--json").json["diff"]["unchanged"] == 4
+
+
 def test_one_message_is_told_as_one(tmem: Tmem, tmp_path: Path) -> None:
     chat = write_jsonl(tmp_path / "chat.jsonl", record("m1"), record("m2", author="Ann"))
     read = tmem("import", chat, "--into", tmp_path / "team").out

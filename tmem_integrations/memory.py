@@ -37,6 +37,7 @@ from tmem_integrations.protocols import (
 )
 from tmem_integrations.requests import Flow
 from tmem_integrations.retrieval import Retrieval
+from tmem_integrations.stores.forgotten import forgotten_ids_of
 from tmem_integrations.storing import remake_vectors, store_changes, store_in_chunks
 from tmem_integrations.suggestions import suggest
 from tmem_integrations.times import zone_of
@@ -230,7 +231,8 @@ class TemporalMemory:
         """Remove messages for good: text, vector, every index, and what a model said about them.
 
         Conditions must all hold; a repeated one means any of its values. What others wrote about a
-        message, such as a quote of it, is theirs and stays.
+        message, such as a quote of it, is theirs and stays. Of a store in a folder a hash of each id
+        stays, by which `tmem import` leaves the message out of later exports; `add` takes what it is given.
 
         Args:
             ids: These messages.
@@ -248,6 +250,10 @@ class TemporalMemory:
         )
         found = selector.select(self.store)
         if not dry_run:
+            # First, so that whoever is killed in between forgets the rest by the same call again.
+            remembered = forgotten_ids_of(self.store)
+            if remembered is not None and not getattr(self.store, "read_only", False):
+                remembered.add(found)
             self.delete(found)
         return Forgotten(found, len(self.store), not dry_run)
 

@@ -1,17 +1,24 @@
 """Importing again: a diff, not a copy, and nothing removed that the import does not cover."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tmem_integrations.errors import ImportFormatError
+from tmem_integrations.errors import ImportFormatError, StoreError
 from tmem_integrations.importers import ImportOptions, ImportReport, read_file
-from tmem_integrations.importers.diff import Comparison, ImportDiff, without_older
+from tmem_integrations.importers.diff import (
+    Comparison,
+    ImportDiff,
+    no_longer_forgotten,
+    to_be_stored,
+)
+from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import Message
 from tmem_integrations.stores.chroma import ChromaStore
 
@@ -53,7 +60,8 @@ def test_an_edit_a_late_reply_and_a_message_that_is_gone_are_told_apart(store: C
         said("e", 40),
     )
     assert diff.to_dict() == {
-        "new": 2, "late": 1, "edited": 1, "changed": 1, "unchanged": 1, "older": 0, "gone": 1,
+        "new": 2, "late": 1, "edited": 1, "changed": 1, "unchanged": 1, "older": 0,
+        "forgotten": 0, "gone": 1,
     }  # fmt: skip
     assert (diff.gone, diff.edited_ids) == (("c",), ["b"])
 
@@ -87,7 +95,7 @@ def test_an_old_export_undoes_no_edit() -> None:
     edited = said("a", 0, "Monday", edited_at=NINE + timedelta(hours=1))
     store.upsert([edited])
     assert compare(store, said("a", 0, "Friday")).to_dict()["older"] == 1
-    assert without_older(store, [said("a", 0, "Friday"), edited]) == [edited]
+    assert to_be_stored(store, [said("a", 0, "Friday"), edited]) == [edited]
 
 
 @settings(max_examples=30, deadline=None)
@@ -147,3 +155,58 @@ def test_a_workspace_is_put_before_channels_and_their_members(tmp_path: Path) ->
     read = read_file(log, options=ImportOptions(workspace="acme"), report=report)
     assert [m.channel for m in read] == ["acme/ops", None]
     assert report.members == {"acme/ops": ["U1"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[TemporalMemory]:
+    """A memory in a folder that has forgotten one of its two messages."""
+    store = ChromaStore.open(tmp_path / "chat")
+    memory = TemporalMemory.from_messages([said("a", 0), said("b", 10)], store=store)
+    assert memory.forget(ids=["a"]).ids == ("a",)
+    yield memory
+    memory.close()
+
+
+def test_what_was_forgotten_is_left_out_of_later_exports(folder: TemporalMemory) -> None:
+    store = cast("ChromaStore", folder.store)
+    export = [said("a", 0), said("b", 10), said("c", 20)]
+    diff = compare(store, *export)
+    assert (diff.forgotten, diff.new, diff.unchanged) == (1, 1, 1)
+    assert [m.id for m in to_be_stored(store, export)] == ["b", "c"]
+    # An edit of it is it, too.
+    assert to_be_stored(store, [said("a", 0, "hello")]) == []
+
+
+def test_what_was_forgotten_is_brought_back_where_that_is_wanted(folder: TemporalMemory) -> None:
+    store = cast("ChromaStore", folder.store)
+    comparison = Comparison(store, bring_back=True)
+    comparison.take([said("a", 0)])
+    assert (comparison.finish().new, comparison.diff.forgotten) == (1, 0)
+    back = to_be_stored(store, [said("a", 0)], bring_back=True)
+    folder.add(back)
+    no_longer_forgotten(store, back)
+    folder.delete(["a"])
+    assert compare(store, said("a", 0)).new == 1
+
+
+def test_a_message_that_was_added_anew_is_compared_as_ever(folder: TemporalMemory) -> None:
+    folder.add([said("a", 0)])
+    edited = said("a", 0, "hello")
+    diff = compare(cast("ChromaStore", folder.store), edited)
+    assert (diff.edited, diff.forgotten) == (1, 0)
+    assert to_be_stored(folder.store, [edited]) == [edited]
+
+
+def test_what_is_deleted_and_not_forgotten_comes_again(folder: TemporalMemory) -> None:
+    folder.delete(["b"])
+    assert compare(cast("ChromaStore", folder.store), said("b", 10)).new == 1
+
+
+def test_a_dry_run_and_a_reader_forget_nothing(folder: TemporalMemory, tmp_path: Path) -> None:
+    folder.forget(ids=["b"], dry_run=True)
+    with ChromaStore.open(tmp_path / "chat", read_only=True) as store:
+        with pytest.raises(StoreError):
+            TemporalMemory(store).forget(ids=["b"])
+        assert compare(store, said("a", 0), said("b", 10)).forgotten == 1
+    folder.delete(["b"])
+    assert compare(cast("ChromaStore", folder.store), said("b", 10)).new == 1

@@ -38,6 +38,7 @@ def import_file(
     channel: import_options.Channel = None,
     workspace: import_options.Workspace = None,
     mirror: import_options.Mirror = False,
+    bring_back: import_options.BringBack = False,
     anticipate: import_options.Anticipate = False,
     dry_run: import_options.DryRun = False,
     save_members: import_options.SaveMembers = None,
@@ -70,11 +71,14 @@ def import_file(
         raise ConfigError(
             "--mirror would remove what --skip-bad passes over; mend the bad lines, or leave one out."
         )
-    files_read, diff = _read_once(files, reading.format, settings, into)
+    files_read, diff = _read_once(files, reading.format, settings, into, bring_back)
     n_messages = sum(report.read for _, report in files_read.values())
     stored = None
     if (n_messages or (mirror and diff.gone)) and not dry_run:
-        stored = _store(files_read, into, settings, diff.gone if mirror else (), anticipate)
+        gone = diff.gone if mirror else ()
+        stored = _store(
+            files_read, into, settings, gone, bring_back=bring_back, anticipate=anticipate
+        )
     if save_members is not None:
         _save_members(files_read, save_members)
     if as_json:
@@ -86,7 +90,11 @@ def import_file(
 
 
 def _read_once(
-    files: list[Path], format: str | None, settings: ImportOptions, into: Path
+    files: list[Path],
+    format: str | None,
+    settings: ImportOptions,
+    into: Path,
+    bring_back: bool,
 ) -> tuple[FilesRead, ImportDiff]:
     """Read every file to its end and keep nothing, so that errors come before anything is stored."""
     from tmem_integrations.importers import ImportReport, detect, read_file
@@ -95,7 +103,7 @@ def _read_once(
     found: FilesRead = {}
     store = open_store(into, read_only=True) if into.exists() else None
     try:
-        comparison = Comparison(store)
+        comparison = Comparison(store, bring_back=bring_back)
         for path in files:
             name = format or detect(path, columns=settings.columns)
             report = ImportReport()
@@ -137,10 +145,12 @@ def _store(
     into: Path,
     settings: ImportOptions,
     gone: Collection[str],
+    *,
+    bring_back: bool,
     anticipate: bool,
 ) -> _Stored:
     """Store all messages, remove those that are gone, and file them if wanted."""
-    from tmem_integrations.importers.diff import without_older
+    from tmem_integrations.importers.diff import no_longer_forgotten, to_be_stored
     from tmem_integrations.protocols import IngestReport
 
     memory = open_folder(into, read_only=False, timezone=None)
@@ -150,7 +160,9 @@ def _store(
             n_messages = sum(report.read for _, report in files.values())
             task = bar.add_task("Storing", total=n_messages)
             for chunk in in_chunks(_messages(files, settings)):
-                total += memory.add(without_older(memory.store, chunk))
+                total += memory.add(to_be_stored(memory.store, chunk, bring_back=bring_back))
+                if bring_back:
+                    no_longer_forgotten(memory.store, chunk)
                 bar.advance(task, len(chunk))
         n_removed = memory.delete(gone)
         n_scenes = file_by_rules(memory) if anticipate else None
@@ -217,7 +229,11 @@ def _print_report(
         line += f", {diff.older} in an older version than stored"
     if diff.gone and mirror:
         line += f", {len(diff.gone)} removed"
+    if diff.forgotten:
+        line += f", {diff.forgotten} left out since forgotten"
     print(line + (f"; {counted(stored.n_messages, 'message')} in all" if stored else ""))
+    if diff.forgotten:
+        print_note("What was forgotten here stays so; --bring-back takes it in again.")
     if diff.gone and not mirror:
         gone = counted(
             len(diff.gone),

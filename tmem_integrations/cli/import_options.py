@@ -35,6 +35,12 @@ Mirror = Annotated[
         "and the last message read of a channel.",
     ),
 ]
+BringBack = Annotated[
+    bool,
+    typer.Option(
+        "--bring-back", help="Take in again what was forgotten in this folder by `tmem forget`."
+    ),
+]
 Anticipate = Annotated[
     bool,
     typer.Option(

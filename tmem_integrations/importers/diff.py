@@ -7,7 +7,7 @@ tells nothing of other weeks, and an older export nothing of what came later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -15,6 +15,7 @@ from tmem_integrations.errors import ImportFormatError
 from tmem_integrations.importers import IMPORTERS
 from tmem_integrations.messages import Message, Query, Scope
 from tmem_integrations.protocols import MessageStore
+from tmem_integrations.stores.forgotten import forgotten_ids_of
 
 _N_EXAMPLES = 5
 _MOMENT = timedelta(microseconds=1)
@@ -35,6 +36,7 @@ class ImportDiff:
             name.
         unchanged: Stored messages that are the same.
         older: Messages read in an older version than the stored one, which stays.
+        forgotten: Messages that were forgotten here, and are left out.
         gone: Ids of stored messages that are no longer at the source.
         edited_ids: The first few of the edited.
     """
@@ -45,12 +47,13 @@ class ImportDiff:
     changed: int = 0
     unchanged: int = 0
     older: int = 0
+    forgotten: int = 0
     gone: tuple[str, ...] = ()
     edited_ids: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, int]:
         """Counts, for JSON."""
-        names = ("new", "late", "edited", "changed", "unchanged", "older")
+        names = ("new", "late", "edited", "changed", "unchanged", "older", "forgotten")
         counts = {name: getattr(self, name) for name in names}
         return {**counts, "gone": len(self.gone)}
 
@@ -69,11 +72,13 @@ class Comparison:
 
     Args:
         store: What earlier imports filled; None when there is nothing yet.
+        bring_back: Take what was forgotten as new.
     """
 
-    def __init__(self, store: MessageStore | None) -> None:
+    def __init__(self, store: MessageStore | None, *, bring_back: bool = False) -> None:
         self.diff = ImportDiff()
         self._store = store
+        self._bring_back = bring_back
         self._channels = frozenset[str]() if store is None else store.channels()
         self._read: set[str] = set()
         self._places: dict[str, set[str]] = {}
@@ -91,11 +96,17 @@ class Comparison:
         """
         chunk = list(messages)
         stored = {} if self._store is None else self._store.get(m.id for m in chunk)
+        left_out = frozenset[str]()
+        if self._store is not None and not self._bring_back:
+            left_out = forgotten_among(self._store, chunk, stored)
         for message in chunk:
             self._read.add(message.id)
             self._check_place(message)
             self._cover(message)
-            self._count(message, stored.get(message.id))
+            if message.id in left_out:
+                self.diff.forgotten += 1
+            else:
+                self._count(message, stored.get(message.id))
 
     def finish(self, deleted: Iterable[str] = ()) -> ImportDiff:
         """Find what is gone, after all was read.
@@ -187,11 +198,41 @@ def is_older(message: Message, stored: Message) -> bool:
     )
 
 
-def without_older(store: MessageStore, messages: Iterable[Message]) -> list[Message]:
-    """The messages but those of which a later version is stored: an old export undoes no edit."""
+def to_be_stored(
+    store: MessageStore, messages: Iterable[Message], *, bring_back: bool = False
+) -> list[Message]:
+    """The messages but those of which a later version is stored, since an old export undoes no edit, and
+    those that were forgotten, unless they are to be brought back.
+    """
     chunk = list(messages)
     stored = store.get(m.id for m in chunk)
-    return [m for m in chunk if m.id not in stored or not is_older(m, stored[m.id])]
+    left_out = frozenset() if bring_back else forgotten_among(store, chunk, stored)
+    return [
+        m
+        for m in chunk
+        if m.id not in left_out and (m.id not in stored or not is_older(m, stored[m.id]))
+    ]
+
+
+def forgotten_among(
+    store: MessageStore, messages: Iterable[Message], stored: Collection[str]
+) -> frozenset[str]:
+    """Ids of the messages that were forgotten in a store and are not there again.
+
+    Args:
+        store: Where.
+        messages: As read.
+        stored: Ids of those that are there: whoever adds a message anew wants it.
+    """
+    ids = forgotten_ids_of(store)
+    return frozenset() if ids is None else ids.among(m.id for m in messages if m.id not in stored)
+
+
+def no_longer_forgotten(store: MessageStore, messages: Iterable[Message]) -> None:
+    """Know messages no longer as forgotten, now that they are stored again."""
+    ids = forgotten_ids_of(store)
+    if ids is not None:
+        ids.remove(m.id for m in messages)
 
 
 def source_of(message_id: str) -> str:

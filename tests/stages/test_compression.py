@@ -10,6 +10,7 @@ from tmem_integrations.config import CompressionConfig
 from tmem_integrations.errors import BudgetError
 from tmem_integrations.messages import Message
 from tmem_integrations.models.tokens import default_counter
+from tmem_integrations.stages import draft
 from tmem_integrations.stages.compression import CompressedForest, compress_forest
 from tmem_integrations.stages.draft import MIN_SPAN_TOKENS
 from tmem_integrations.stages.evidence import Evidence, Label
@@ -177,6 +178,16 @@ def test_one_message_pushes_others_out_for_an_eighth_of_the_budget_at_most():
     compressed = compress(forest, 100)
     assert compressed.dropped == ()
     assert compressed.omitted[0] > 0
+
+
+def test_all_spans_of_a_message_are_compared_a_few_times_and_not_once_for_each(monkeypatch):
+    """A pasted log of 11,000 spans would cost 20 seconds a question else."""
+    compared, best = [], draft._best
+    monkeypatch.setattr(draft, "_best", lambda spans: compared.append(len(spans)) or best(spans))
+    forest = grow((" ".join(f"Line{i} is here." for i in range(200)), KEY, None))
+    assert compress(forest, 50).omitted != (0,)
+    assert compared == [200] * len(compared)
+    assert len(compared) < 10
 
 
 def test_what_was_left_out_is_said():

@@ -91,7 +91,7 @@ class Draft:
                 in any case its best span, cut, does.
         """
         whole = self.kept
-        self.kept = [[i == _best(row) for i in range(len(row))] for row in self.spans]
+        self.kept = [_only(_best(row), len(row)) for row in self.spans]
         blocks = node_blocks(self.forest, self.excerpts(), zone=self.zone)
         lengths = self.lengths()
         self.kept = whole
@@ -100,6 +100,11 @@ class Draft:
             self.counter.count(block + "\n") - length + min(_least(row, claim), most)
             for block, length, row in zip(blocks, lengths, self.spans, strict=True)
         ]
+
+
+def _only(at: int, n_spans: int) -> list[bool]:
+    """Kept is the span at one position alone."""
+    return [i == at for i in range(n_spans)]
 
 
 def _best(spans: Sequence[Span]) -> int:

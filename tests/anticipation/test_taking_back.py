@@ -14,6 +14,7 @@ from tmem_integrations.anticipation.ledger import Ledger
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.models.embeddings import StaticEmbedder
 from tmem_integrations.stores.chroma import ChromaStore
+from tmem_integrations.stores.milvus import MilvusStore
 
 VASE = ("vase0", "vase1", "vase2")
 WORDS = re.compile(
@@ -91,14 +92,17 @@ def test_vectors_go_with_what_they_are_of(tmp_path):
     memory.close()
 
 
-@pytest.fixture(params=["memory", "folder", "client"])
-def store(request, tmp_path):
+@pytest.fixture(params=["memory", "folder", "client", "milvus"])
+def store(request, tmp_path, collection):
     settings = Settings(anonymized_telemetry=False)
     made = {
         "memory": lambda: ChromaStore.in_memory(model="wordllama-256"),
         "folder": lambda: ChromaStore.open(tmp_path, model="wordllama-256"),
         "client": lambda: ChromaStore.from_client(
             chromadb.PersistentClient(tmp_path, settings=settings), model="wordllama-256"
+        ),
+        "milvus": lambda: MilvusStore.open(
+            request.getfixturevalue("milvus_file"), collection=collection, model="wordllama-256"
         ),
     }[request.param]()
     with made:
@@ -166,17 +170,22 @@ def test_what_goes_while_it_is_filed_leaves_nothing(store, step, edits):
     assert not any("Mira" in row.body for row in store.derived.rows())
 
 
-def test_a_store_of_a_client_keeps_what_was_derived(tmp_path):
+@pytest.mark.parametrize("kind", ["client", "milvus"])
+def test_a_store_on_a_server_keeps_what_was_derived(request, tmp_path, collection, kind):
     settings = Settings(anonymized_telemetry=False)
 
     def opened():
-        return chromadb.PersistentClient(tmp_path, settings=settings)
+        if kind == "client":
+            client = chromadb.PersistentClient(tmp_path, settings=settings)
+            return ChromaStore.from_client(client, model="wordllama-256")
+        file = request.getfixturevalue("milvus_file")
+        return MilvusStore.open(file, collection=collection, model="wordllama-256")
 
-    first = filed(ChromaStore.from_client(opened(), model="wordllama-256"))
+    first = filed(opened())
     found = first.retrieve("Does anyone keep pets, cats perhaps?").text
     first.close()
     model = WritingModel()
-    again = filed(ChromaStore.from_client(opened(), model="wordllama-256"), model)
+    again = filed(opened(), model)
     assert model.prompts == []
     assert again.retrieve("Does anyone keep pets, cats perhaps?").text == found
     again.close()

@@ -15,6 +15,8 @@ from tmem_integrations.protocols import FILED, DerivedRow
 from tmem_integrations.stores import derived
 from tmem_integrations.stores.chroma import ChromaStore
 from tmem_integrations.stores.derived import SqliteRows
+from tmem_integrations.stores.milvus import MilvusStore
+from tmem_integrations.stores.milvus_table import MilvusTable
 
 SECRET = "xylophone-4711"
 TWO_GROUPS = (
@@ -32,14 +34,30 @@ def client_of(folder):
     return chromadb.PersistentClient(folder, settings=Settings(anonymized_telemetry=False))
 
 
-@pytest.fixture(params=["memory", "folder", "client"])
-def store(request, tmp_path):
-    made = {
-        "memory": ChromaStore.in_memory,
-        "folder": lambda: ChromaStore.open(tmp_path / "chat"),
-        "client": lambda: ChromaStore.from_client(client_of(tmp_path / "chat")),
-    }[request.param]()
-    with made:
+@pytest.fixture
+def open_store(request, tmp_path, collection):
+    """Opens a store of a kind, again and again."""
+
+    def opened(kind):
+        if kind == "memory":
+            return ChromaStore.in_memory()
+        if kind == "folder":
+            return ChromaStore.open(tmp_path / "chat")
+        if kind == "client":
+            return ChromaStore.from_client(client_of(tmp_path / "chat"))
+        file = request.getfixturevalue("milvus_file")
+        tenant = "acme" if kind == "tenant" else None
+        return MilvusStore.open(file, collection=collection, tenant=tenant)
+
+    return opened
+
+
+KINDS = ["folder", "client", "milvus", "tenant"]
+
+
+@pytest.fixture(params=["memory", *KINDS])
+def store(request, open_store):
+    with open_store(request.param) as made:
         made.upsert(MESSAGES)
         made.derived.write(TWO_GROUPS)
         yield made
@@ -83,23 +101,94 @@ def test_what_is_dropped_is_not_erased_again(store):
     assert ("Item", "both") not in erased(store)
 
 
-@pytest.mark.parametrize("kind", ["folder", "client"])
-def test_rows_are_there_when_the_store_is_opened_again(tmp_path, kind):
-    def opened():
-        if kind == "folder":
-            return ChromaStore.open(tmp_path)
-        return ChromaStore.from_client(client_of(tmp_path))
-
-    with opened() as store:
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_there_when_the_store_is_opened_again(open_store, kind):
+    with open_store(kind) as store:
         store.upsert(MESSAGES)
         store.derived.write(TWO_GROUPS)
-    with opened() as store:
+    with open_store(kind) as store:
         rows = store.derived.rows()
         assert sorted(rows, key=lambda row: row.key) == sorted(TWO_GROUPS, key=lambda row: row.key)
         store.delete(["m3"])
         assert {row.key for row in store.derived.rows()} == {
             (FILED, "m1"), (FILED, "m2"), ("Scene", "s1"),
         }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["client", "milvus", "tenant"])
+def test_another_process_sees_what_was_written_and_what_was_taken_back(open_store, kind):
+    with open_store(kind) as writer, open_store(kind) as reader:
+        assert reader.derived.rows() == []
+        writer.upsert(MESSAGES)
+        writer.derived.write(TWO_GROUPS)
+        before = reader.derived.write_mark()
+        assert reader.derived.write_mark() == before
+        assert len(reader.derived.rows()) == len(TWO_GROUPS)
+        writer.delete(["m1"])
+        assert reader.derived.write_mark() != before
+        assert {row.key for row in reader.derived.rows()} == {
+            (FILED, "m2"), (FILED, "m3"), ("Scene", "s2"),
+        }  # fmt: skip
+        own = writer.derived.write_mark()
+        writer.derived.write(TWO_GROUPS[:1])
+        assert writer.derived.write_mark() == own
+
+
+def test_what_was_made_of_more_groups_than_an_array_holds_is_taken_back(open_store):
+    groups = frozenset(f"s{n}" for n in range(5_000))
+    with open_store("milvus") as store:
+        store.upsert(MESSAGES)
+        persona = DerivedRow("Persona", "Ann", SECRET, groups)
+        store.derived.write([persona, DerivedRow(FILED, "m1", "", frozenset({"s4999"}))])
+        assert persona in store.derived.rows()
+        store.delete(["m1"])
+        assert store.derived.rows() == []
+
+
+def test_tenants_of_one_collection_derive_apart(milvus_file, collection):
+    acme, zeta = (
+        MilvusStore.open(milvus_file, collection=collection, tenant=name)
+        for name in ("acme", "zeta")
+    )
+    with acme, zeta:
+        for store in (acme, zeta):
+            store.upsert(MESSAGES)
+            store.derived.write(TWO_GROUPS)
+        acme.delete(["m1", "m2", "m3"])
+        assert acme.derived.rows() == []
+        assert len(zeta.derived.rows()) == len(TWO_GROUPS)
+
+
+def test_who_is_killed_while_writing_to_milvus_leaves_nothing_that_cannot_be_taken_back(
+    open_store, monkeypatch
+):
+    with open_store("milvus") as store:
+        store.upsert(MESSAGES)
+        store.derived.write(TWO_GROUPS[:3])
+        write = MilvusTable.write
+
+        def killed(table, entities):
+            if entities and entities[0].get("is_head") and entities[0]["record"]:
+                raise KeyboardInterrupt
+            write(table, entities)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(MilvusTable, "write", killed)
+            with pytest.raises(KeyboardInterrupt):
+                store.derived.write(TWO_GROUPS[3:])
+        assert {row.kind for row in store.derived.rows()} == {FILED}
+        store.delete(["m3"])
+        assert store.derived._table.count("is_head == 0 and row != ''") == 0
+
+
+def test_a_reader_of_milvus_may_not_derive(milvus_file, collection):
+    with MilvusStore.open(milvus_file, collection=collection) as store:
+        store.upsert(MESSAGES)
+    with (
+        MilvusStore.open(milvus_file, collection=collection, read_only=True) as reader,
+        pytest.raises(StoreError, match="reading only"),
+    ):
+        reader.derived.write(TWO_GROUPS)
 
 
 def files_with(folder, text):

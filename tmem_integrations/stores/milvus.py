@@ -27,11 +27,11 @@ from tmem_integrations.stores.compatibility import (
     is_same_space,
     require_same_space,
 )
-from tmem_integrations.stores.derived import TransientRows
 from tmem_integrations.stores.milvus_catalogue import SCHEMA, Built, Catalogue
 from tmem_integrations.stores.milvus_check import find_problems
 from tmem_integrations.stores.milvus_client import Milvus
 from tmem_integrations.stores.milvus_counts import CountCache
+from tmem_integrations.stores.milvus_derived import MilvusRows
 from tmem_integrations.stores.milvus_rows import digest
 from tmem_integrations.stores.milvus_scope import all_of, condition_of
 from tmem_integrations.stores.milvus_table import MilvusTable, message_layout
@@ -49,7 +49,7 @@ class MilvusStore:
         name: How errors call the store.
         tenant: Whose history it is in a collection of many; None when the collection has one history.
         read_only: Whether it refuses to write.
-        derived: What was made of the messages; kept for as long as this object, not in Milvus.
+        derived: What was made of the messages, in a collection of its own.
     """
 
     def __init__(
@@ -64,8 +64,10 @@ class MilvusStore:
         self.name = f"'{milvus.uri}' ({collection})"
         self.tenant = tenant
         self.read_only = read_only
-        self.derived: DerivedRows = TransientRows()
         self._milvus = milvus
+        self.derived: DerivedRows = MilvusRows(
+            MilvusTable(milvus, f"{collection}_derived"), tenant, self.name, read_only=read_only
+        )
         self._table = MilvusTable(milvus, collection)
         self._catalogue = Catalogue(MilvusTable(milvus, f"{collection}_catalogue"), tenant)
         self._lock = threading.RLock()
@@ -104,7 +106,8 @@ class MilvusStore:
                 ".db" for milvus-lite, which this process then has to itself.
             token: "user:password" or an API key.
             database: Of the server; its default one when empty.
-            collection: Where the messages are; another beside it, `<collection>_catalogue`, says how.
+            collection: Where the messages are; of two beside it `<collection>_catalogue` says how, and
+                `<collection>_derived` holds what a memory that anticipates made of them.
             tenant: Keep to this tenant of a collection that many share; its partition key is then the
                 tenant. Without one the collection has one history, and its partition key is the channel.
             n_partitions: Into how many partitions a new collection spreads its partition key.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tmem_integrations.batches import batches
 from tmem_integrations.stores.milvus_client import Milvus
-from tmem_integrations.stores.milvus_rows import MAX_BYTES, MAX_PIECES, MAX_TERMS, Entity
+from tmem_integrations.stores.milvus_rows import MAX_BYTES, MAX_PIECES, MAX_TERMS, Entity, size_of
 from tmem_integrations.stores.milvus_scope import all_of, one_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ _SAMPLED = 0.9
 _TRIED = 4
 _WIDER = 16
 _MAX_KEYS = 500
+# Of one request; one of 64 MB is refused.
+_BATCH_BYTES = 16_000_000
+_BATCH_ROWS = 2_000
 _TYPES = ("datatype", "element_type")
 _NUMBER = {"datatype": "INT64"}
 _DIGEST = {"datatype": "VARCHAR", "max_length": 32}
@@ -128,10 +131,11 @@ class MilvusTable:
             self._client.drop_collection(self._collection, **self._patience)
 
     def write(self, entities: Sequence[Entity]) -> None:
-        """Add or replace rows of distinct keys."""
-        with self._milvus.errors(), self._milvus.writing:
-            self._client.upsert(self._collection, list(entities), **self._patience)
-        self._n_unflushed += len(entities)
+        """Add or replace rows of distinct keys, in as many requests as their size asks for."""
+        for part in _of_size(entities):
+            with self._milvus.errors(), self._milvus.writing:
+                self._client.upsert(self._collection, part, **self._patience)
+            self._n_unflushed += len(part)
 
     def erase(self, keys: Sequence[str], field: str = "key") -> None:
         """Remove the rows that have one of some digests in a field."""
@@ -279,3 +283,18 @@ class MilvusTable:
     @property
     def _patience(self) -> dict[str, float]:
         return {"timeout": self._milvus.timeout}
+
+
+def _of_size(entities: Sequence[Entity]) -> Iterator[list[Entity]]:
+    """Pieces that one request may hold; a row that is larger alone goes alone."""
+    part: list[Entity] = []
+    n_bytes = 0
+    for entity in entities:
+        size = size_of(entity)
+        if part and (n_bytes + size > _BATCH_BYTES or len(part) == _BATCH_ROWS):
+            yield part
+            part, n_bytes = [], 0
+        part.append(entity)
+        n_bytes += size
+    if part:
+        yield part

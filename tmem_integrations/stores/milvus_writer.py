@@ -23,7 +23,6 @@ from tmem_integrations.stores.milvus_rows import (
     ROW_FIELDS,
     Entity,
     digest,
-    size_of,
     to_entities,
     to_row,
     to_vector,
@@ -34,9 +33,6 @@ from tmem_integrations.stores.versions import Row, edited
 
 BATCH = 1_000
 """How many messages are written at a time."""
-
-# A request of 64 MB is refused.
-_BATCH_BYTES = 16_000_000
 
 
 class MilvusWriter:
@@ -186,8 +182,7 @@ class MilvusWriter:
                 to_row(kept), to_vector(kept) if "vector" in kept else None
             )
         ]
-        for part in _of_size(entities):
-            self._table.write(part)
+        self._table.write(entities)
         self._drop_versions(owners, {entity["key"] for entity in entities})
 
     def _put(self, rows: Sequence[tuple[Row, Vectors | None]], there: Collection[str]) -> None:
@@ -200,8 +195,7 @@ class MilvusWriter:
         entities = [entity for row, vector in rows for entity in self._entities(row, vector)]
         owners = [self._key(row.message.id) for row, _ in rows if row.message.id in there]
         with self._catalogue.editing(owners):
-            for part in _of_size(entities):
-                self._table.write(part)
+            self._table.write(entities)
             self._drop_versions(owners, {entity["key"] for entity in entities})
 
     def _drop_versions(self, owners: Sequence[str], kept: Collection[str]) -> None:
@@ -243,18 +237,3 @@ class MilvusWriter:
 
     def _key(self, message_id: str) -> str:
         return digest("id", message_id, self._tenant or "")
-
-
-def _of_size(entities: Sequence[Entity]) -> Iterator[list[Entity]]:
-    """Pieces of a batch that one request may hold; a row that is larger alone goes alone."""
-    part: list[Entity] = []
-    n_bytes = 0
-    for entity in entities:
-        size = size_of(entity)
-        if part and n_bytes + size > _BATCH_BYTES:
-            yield part
-            part, n_bytes = [], 0
-        part.append(entity)
-        n_bytes += size
-    if part:
-        yield part

@@ -27,6 +27,7 @@ LAYERS = (
     {"judges", "visual"},
     {"retrieval"},
     {"pipeline", "drivers", "periods", "forgetting", "storing"},
+    {"reading"},
     {"memory"},
     {"anticipation"},
     {"bridges"},

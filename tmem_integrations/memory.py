@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from tmem_integrations.access import AccessLike, Redact, as_policy, scope_of, unknown_channels
+from tmem_integrations.access import AccessLike, Redact, as_policy
 from tmem_integrations.config import ForestConfig, ModelConfig
 from tmem_integrations.drivers import Seats, adrive, drive
 from tmem_integrations.errors import MessageError, QueryError, StoreError
@@ -21,10 +21,9 @@ from tmem_integrations.judges.model import Prompts, ceilings_of, model_panel
 from tmem_integrations.judges.panel import RULES, Panel
 from tmem_integrations.judges.reranking import RerankedGate
 from tmem_integrations.messages import FILTERS, Message, Query, Scope, read_messages
-from tmem_integrations.models.budget import Budget, Estimate, EstimatingBudget
+from tmem_integrations.models.budget import Estimate, EstimatingBudget
 from tmem_integrations.models.tokens import default_counter
 from tmem_integrations.models.verdicts import VerdictCache, verdict_cache_of
-from tmem_integrations.periods import name_period
 from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import (
     Associative,
@@ -35,6 +34,7 @@ from tmem_integrations.protocols import (
     Reranker,
     TokenCounter,
 )
+from tmem_integrations.reading import read_for, scope_for
 from tmem_integrations.requests import Flow
 from tmem_integrations.retrieval import Retrieval
 from tmem_integrations.stores.forgotten import forgotten_ids_of
@@ -384,13 +384,7 @@ class TemporalMemory:
 
     def scope(self, query: Query) -> Scope:
         """What `query` may read, by its filters and the access policy."""
-        return scope_of(query, self.policy, self._channels_for(query))
-
-    def _channels_for(self, query: Query) -> frozenset[str]:
-        """All channels, where it matters for a question which there are: a store may have to look."""
-        if self.policy is None and query.channels is None:
-            return frozenset()
-        return self.store.channels()
+        return scope_for(query, self.store, self.policy)
 
     def _read(self, question: str | Query, filters: Mapping[str, Any]) -> Query:
         if not isinstance(question, Query):
@@ -414,29 +408,21 @@ class TemporalMemory:
         self, query: Query, settings: ForestConfig, panel: Panel, on_stage: OnStage | None
     ) -> tuple[Flow[Retrieval], Seats]:
         """The flow of a question and who answers its requests, without a model."""
-        named = name_period(query, settings, self.timezone, self._last_said)
-        asked = query if named is None else named.narrow(query)
-        channels = self._channels_for(asked)
-        scope = scope_of(asked, self.policy, channels)
-        view = self.store.view(scope)
-        unknown = unknown_channels(scope, channels)
+        reading = read_for(query, self.store, self.policy, settings, self.timezone)
         flow = answer_question(
-            asked,
+            reading.query,
             settings,
             panel=panel,
-            unknown_channels=unknown,
+            unknown_channels=reading.unknown,
             counter=self.counter,
             zone=self.timezone,
             on_stage=on_stage,
             associative=self.associative is not None,
-            listing=None if named is None else named.listing(query),
+            listing=reading.listing,
         )
-        if named is not None:
-            view = named.look(view)
-            flow = flow if unknown else named.explain(flow)
         seats = Seats(
-            view=view,
-            scope=scope,
+            view=reading.view,
+            scope=reading.scope,
             store=self.store,
             embedder=self.embedder,
             verdicts=self.verdicts,
@@ -444,18 +430,12 @@ class TemporalMemory:
             redact=self.redact,
             associative=self.associative,
         )
-        return flow, seats
-
-    def _last_said(self, query: Query) -> datetime | None:
-        """When the last message that a question may read was sent."""
-        at = self.store.view(self.scope(query)).latest()
-        return None if at is None else datetime.fromtimestamp(at, UTC)
+        return reading.explain(flow), seats
 
     def _panel(self, llm: LanguageModel | None, config: ModelConfig) -> Panel:
         panel = RULES
         if llm is not None:
-            budget = Budget(ceilings_of(config))
-            panel = model_panel(llm.name, config, self.prompts, self.counter, budget)
+            panel = model_panel(llm.name, config, self.prompts, self.counter)
         if self.reranker is None:
             return panel
         may_fail = config.on_failure == "degrade"

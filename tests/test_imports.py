@@ -25,7 +25,7 @@ LAYERS = (
     {"linking", "stores"},
     {"stages"},
     {"judges", "visual"},
-    {"retrieval"},
+    {"retrieval", "explanations"},
     {"pipeline", "drivers", "periods", "forgetting", "storing"},
     {"reading"},
     {"memory"},

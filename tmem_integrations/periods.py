@@ -16,6 +16,7 @@ from typing import Literal
 
 from tmem_integrations.config import ForestConfig
 from tmem_integrations.dates import Period, find_period
+from tmem_integrations.explanations import nothing_in_period
 from tmem_integrations.messages import Query
 from tmem_integrations.protocols import HistoryView
 from tmem_integrations.requests import Count, Flow
@@ -84,7 +85,7 @@ class NamedPeriod:
             explanation = self._what_was_read(answer)
         else:
             n_messages = yield from Count()
-            why = _why_nothing(n_messages, self.bound)
+            why = nothing_in_period(n_messages, is_told=self.bound == "told")
             explanation = f"Nothing in the period {self.period.describe()}: {why}."
         return replace(answer, trace=replace(answer.trace, explanation=explanation))
 
@@ -149,15 +150,3 @@ def _bound_of(period: Period, config: ForestConfig) -> Bound:
     if period.of_saying or config.periods == "always":
         return "said"
     return "told" if config.periods == "told" else None
-
-
-def _why_nothing(n_messages: int, bound: Bound) -> str:
-    if n_messages == 1 and bound == "told":
-        return "the one message in scope that shares a word with the question was not sent then and does not name it"
-    if n_messages == 1:
-        return "the one message sent then shares no word with the question"
-    if bound == "told":
-        return f"none of the {n_messages} messages in scope that share a word with the question was sent then or names it"
-    if n_messages:
-        return f"none of the {n_messages} messages sent then shares a word with the question"
-    return "no message was sent then"

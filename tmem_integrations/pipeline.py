@@ -14,6 +14,7 @@ from datetime import UTC, tzinfo
 import numpy as np
 
 from tmem_integrations.config import ForestConfig, RelevanceConfig
+from tmem_integrations.explanations import no_such_channel, nothing_kept, why_empty
 from tmem_integrations.judges.panel import RULES, Gate, Linker, Panel
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.protocols import Matches, Partition, Scores, TokenCounter, partition_of
@@ -112,7 +113,7 @@ def answer_question(
         anchors = _joined(anchors, associations)
     if not len(anchors):
         n_messages = yield from Count()
-        return _empty(whole, _why_empty(whole, n_messages, unknown_channels), zone or UTC, log)
+        return _empty(whole, why_empty(whole, n_messages, unknown_channels), zone or UTC, log)
     found = yield from Load(anchors.rows)
     candidates = yield from _candidates(query, anchors, found, config, log)
     evidence = yield from _evidence(query, candidates, associations, config, panel.gate, log)
@@ -328,9 +329,9 @@ def _result(
 ) -> Retrieval:
     explanation = compressed.explanation
     if unknown_channels and explanation is None:
-        explanation = _unknown(unknown_channels)
+        explanation = no_such_channel(unknown_channels)
     if explanation is None and not len(compressed.forest):
-        explanation = _nothing_kept(anchors)
+        explanation = nothing_kept(len(anchors))
     return Retrieval(
         query=query,
         forest=compressed.forest,
@@ -350,29 +351,6 @@ def _result(
     )
 
 
-def _nothing_kept(anchors: Sequence[Evidence]) -> str:
-    return (
-        f"Messages that share a word with the question: {len(anchors)}. "
-        "Neither they nor what was said around them was kept as evidence."
-    )
-
-
 def _empty(query: Query, explanation: str, zone: tzinfo, log: Recorder) -> Retrieval:
     degraded, trace = tuple(log.degraded), log.trace(explanation)
     return Retrieval(query, Forest(), "", (), 0, (), degraded, trace, zone=zone)
-
-
-def _why_empty(query: Query, n_messages: int, unknown_channels: Sequence[str]) -> str:
-    if unknown_channels:
-        return _unknown(unknown_channels)
-    if not query.text.strip():
-        return "The question is empty."
-    if n_messages == 0:
-        return "No message is in the scope of the question: the history is empty or its filters leave nothing."
-    if n_messages == 1:
-        return "The one message in scope shares no word with the question."
-    return f"None of the {n_messages} messages in scope shares a word with the question."
-
-
-def _unknown(channels: Sequence[str]) -> str:
-    return f"No channel named {', '.join(map(repr, channels))} can be read here."

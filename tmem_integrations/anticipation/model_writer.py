@@ -44,8 +44,8 @@ from tmem_integrations.prompts.topics import TOPICS
 from tmem_integrations.prompts.transcript import PromptMessage, as_data, write_transcript
 from tmem_integrations.prompts.triggers import ITEM_TRIGGERS, SCENE_TRIGGERS
 from tmem_integrations.prompts.writing import WritingPrompt
-from tmem_integrations.protocols import Reply, TokenCounter
-from tmem_integrations.requests import Ask, Flow
+from tmem_integrations.protocols import TokenCounter
+from tmem_integrations.requests import Flow
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -270,25 +270,16 @@ class ModelWriter:
             return Reading(tuple((found or {}).items()), {}, usable=found is not None)
 
         batches = [things[i : i + at_once] for i in range(0, len(things), at_once)]
-        judging = judge_batches(
+        judged = yield from judge_batches(
             batches,
             prompt=render,
             read=reading,
             budget=self.budget,
             count_tokens=self._counter.count,
             reply_tokens=lambda n: n * prompt.reply_tokens,
+            schema=prompt.schema,
             retries=self._retries,
         )
-        replies: Sequence[Reply] | None = None
-        while True:
-            try:
-                one = next(judging) if replies is None else judging.send(replies)
-            except StopIteration as stop:
-                judged = stop.value
-                break
-            replies = yield from Ask(
-                one.prompts, wait=one.wait, timeout=one.timeout, schema=prompt.schema
-            )
         answers: list[V | None] = []
         for part in judged:
             found = dict(part.reading.entries) if part.reading is not None else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -11,11 +11,11 @@ from tmem_integrations.counting import counted
 from tmem_integrations.errors import ModelError
 from tmem_integrations.messages import Message, Query
 from tmem_integrations.models.budget import Budget
-from tmem_integrations.models.judging import Judged, RetryPolicy, Round, judge_batches
+from tmem_integrations.models.judging import Judged, RetryPolicy, judge_batches
 from tmem_integrations.models.replies import Reading
 from tmem_integrations.models.verdicts import verdict_key
-from tmem_integrations.protocols import Reply, TokenCounter
-from tmem_integrations.requests import Ask, Flow, Recall, Remember, Verdict
+from tmem_integrations.protocols import TokenCounter
+from tmem_integrations.requests import Flow, Recall, Remember, Verdict
 
 T = TypeVar("T")
 
@@ -109,17 +109,15 @@ def judge(
         if verdicts is not None
     ]
     open_ = [i for i, verdicts in enumerate(known) if verdicts is None]
-    judged = yield from _rounds(
-        judge_batches(
-            [batches[i].items for i in open_],
-            prompt=prompt,
-            read=read,
-            budget=calls.budget,
-            count_tokens=calls.counter.count,
-            reply_tokens=lambda n: n * reply_tokens,
-            retries=calls.retries,
-        ),
-        schema(max((len(batches[i].items) for i in open_), default=0)),
+    judged = yield from judge_batches(
+        [batches[i].items for i in open_],
+        prompt=prompt,
+        read=read,
+        budget=calls.budget,
+        count_tokens=calls.counter.count,
+        reply_tokens=lambda n: n * reply_tokens,
+        schema=schema(max((len(batches[i].items) for i in open_), default=0)),
+        retries=calls.retries,
     )
     for part in judged:
         _raise_if_failed(part, calls)
@@ -154,15 +152,3 @@ def _answer(part: Judged[T, Verdict]) -> Answers[T, Verdict]:
     if part.reading is None:
         return Answers(part.items, None, failure=part.failure)
     return Answers(part.items, part.reading.entries, part.reading.missing)
-
-
-def _rounds(judging: Generator[Round, Sequence[Reply], T], schema: Mapping[str, Any]) -> Flow[T]:
-    """Turn rounds of prompts into requests."""
-    replies: Sequence[Reply] | None = None
-    while True:
-        try:
-            one = next(judging) if replies is None else judging.send(replies)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        replies = yield from Ask(one.prompts, wait=one.wait, timeout=one.timeout, schema=schema)

@@ -3,14 +3,14 @@
 A call that failed in passing is asked again later; a batch that the model cannot take, or answers
 unreadably twice, is halved until the one message it fails on is alone, so that message is lost and not its
 batch. A model that answers little that can be read is not asked on and on: see `RetryPolicy.max_unreadable`.
-The flow performs no I/O and does not sleep: it yields rounds of prompts with the time to wait, and is sent
-the replies.
+The flow performs no I/O and does not sleep: it yields rounds of prompts with the time to wait as `Ask`, and
+is sent the replies.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -18,6 +18,7 @@ from tmem_integrations.config import require
 from tmem_integrations.models.budget import Budget
 from tmem_integrations.models.replies import Reading, Verdict
 from tmem_integrations.protocols import Failure, Reply
+from tmem_integrations.requests import Ask, Flow
 
 T = TypeVar("T")
 
@@ -90,22 +91,6 @@ def retry_delay(
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """Prompts to be asked at once.
-
-    Attributes:
-        prompts: One reply is to be sent for each.
-        wait: Seconds to wait before asking.
-        timeout: Seconds after which an answer is of no use any more; None without a deadline. A call
-            that takes longer is to be answered with a `Reply` that has an error.
-    """
-
-    prompts: tuple[str, ...]
-    wait: float = 0.0
-    timeout: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Judged(Generic[T, Verdict]):
     """A batch, or the part of one, after all calls about it.
 
@@ -148,9 +133,10 @@ def judge_batches(
     budget: Budget,
     count_tokens: Callable[[str], int],
     reply_tokens: Callable[[int], int],
+    schema: Mapping[str, Any] | None = None,
     retries: RetryPolicy | None = None,
     chance: Callable[[], float] = random.random,
-) -> Generator[Round, Sequence[Reply], tuple[Judged[T, Verdict], ...]]:
+) -> Flow[tuple[Judged[T, Verdict], ...]]:
     """Judge all batches at once; what fails is retried, halved, or given back unjudged.
 
     Args:
@@ -160,11 +146,9 @@ def judge_batches(
         budget: Counts the calls and refuses those beyond its ceilings.
         count_tokens: Tokens of a prompt.
         reply_tokens: Tokens to expect of the reply about so many items.
+        schema: JSON schema of the replies.
         retries: The policy for failures that may pass.
         chance: Numbers from 0 to 1 for the jitter of waits.
-
-    Yields:
-        Rounds; each wants one reply for each prompt.
 
     Returns:
         Parts that cover every item once, in the order of the batches.
@@ -191,7 +175,8 @@ def judge_batches(
         wait = max(part.wait for part, _, _ in asked)
         remaining = budget.remaining_seconds()
         timeout = None if remaining is None else max(0.0, remaining - wait)
-        replies = yield Round(tuple(text for _, text, _ in asked), wait, timeout)
+        prompts = tuple(text for _, text, _ in asked)
+        replies = yield from Ask(prompts, wait, timeout, schema)
         for (part, _, cost), reply in zip(asked, replies, strict=True):
             budget.settle(*cost, reply)
             result = step(part, reply)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.evaluation.held_out import can_hold_out, held_out_reports
+from tmem_integrations.evaluation.linker.held_out import can_hold_out, held_out_reports
 from tmem_integrations.evaluation.model_linker import ModelLinker
 from tmem_integrations.evaluation.relations import (
     ConstantLinker,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.evaluation.labelled_chats import (
+from tmem_integrations.evaluation.linker.corpus import Corpus
+from tmem_integrations.evaluation.linker.labelled_chats import (
     add_chats,
     chat_listings,
     chat_pairs,
     read_chats,
 )
-from tmem_integrations.evaluation.linker_corpus import Corpus
 from tmem_integrations.linking.links import NO_PARENT
 
 TALK = [

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tmem_integrations.evaluation import linker_fit
-from tmem_integrations.evaluation.labelled_chats import add_chats, read_chats
-from tmem_integrations.evaluation.linker_chains import ancestors, count_chains, updated_by
-from tmem_integrations.evaluation.linker_corpus import (
+from tmem_integrations.evaluation.linker import fit
+from tmem_integrations.evaluation.linker.chains import ancestors, count_chains, updated_by
+from tmem_integrations.evaluation.linker.corpus import (
     UNKNOWN,
     Corpus,
     Listing,
@@ -22,15 +21,16 @@ from tmem_integrations.evaluation.linker_corpus import (
     load_pairs,
     reply_listings,
 )
-from tmem_integrations.evaluation.linker_fit import (
+from tmem_integrations.evaluation.linker.fit import (
     all_listings,
     choices_of,
     fit_parent,
     fit_relation,
     measure_pair,
 )
-from tmem_integrations.evaluation.linker_priors import PRIOR
-from tmem_integrations.evaluation.linker_validation import (
+from tmem_integrations.evaluation.linker.labelled_chats import add_chats, read_chats
+from tmem_integrations.evaluation.linker.priors import PRIOR
+from tmem_integrations.evaluation.linker.validation import (
     measure_chats,
     parent_line,
     predict_held_out,
@@ -184,7 +184,7 @@ def test_what_the_labels_say_is_learned_against_the_prior():
 
 def test_the_gradient_is_that_of_the_loss(corpus):
     (choices,) = (choices_of(one, corpus) for one in reply_listings(corpus))
-    loss = linker_fit._ChoiceLoss(
+    loss = fit._ChoiceLoss(
         choices.candidates, choices.openings, choices.sizes, choices.truths, ridge=1.0
     )
     k = choices.candidates.shape[1] + choices.openings.shape[1] + 1
@@ -247,7 +247,7 @@ def test_the_command_writes_tables_that_can_be_read(data, monkeypatch):
         str(out),
     ]
     monkeypatch.setattr(sys, "argv", command)
-    linker_fit.main()
+    fit.main()
     assert set(parse_models(out.read_text(encoding="utf-8")).relation.standard.names) == set(PRIOR)
 
 

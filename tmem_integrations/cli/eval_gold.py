@@ -80,7 +80,7 @@ def relations(
 
     Example: [cyan]tmem eval relations data/[/cyan]
     """
-    from tmem_integrations.evaluation.held_out import can_hold_out, held_out_reports
+    from tmem_integrations.evaluation.linker.held_out import can_hold_out, held_out_reports
     from tmem_integrations.evaluation.relations import (
         ConstantLinker,
         PackageLinker,

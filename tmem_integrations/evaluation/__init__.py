@@ -2,5 +2,5 @@
 
 `datasets` reads questions with their gold apart, `methods` search by name, `recall`, `gate`, `relations` and
 `parents` measure, `runs` keep every stage on disk, `report` compares them, `recipes` name comparisons, and
-`episodes` fits the theory of the density gate. The modules `linker_*` fit and validate the linker's tables.
+`episodes` fits the theory of the density gate. `linker` fits and validates the tables of the linker.
 """

@@ -138,7 +138,7 @@ class PackageLinker:
     """The package's own linker, which needs no model.
 
     Its coefficients were fitted on labelled pairs: on those same pairs it looks better than it is.
-    `linker_validation` holds out conversations and sources.
+    `linker.validation` holds out conversations and sources.
     """
 
     name: str = "package"

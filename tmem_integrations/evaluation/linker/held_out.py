@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tmem_integrations.evaluation.labelled_chats import add_chats, read_chats
-from tmem_integrations.evaluation.linker_corpus import SOURCES, load_corpus, load_pairs
-from tmem_integrations.evaluation.linker_fit import measure_pair
-from tmem_integrations.evaluation.linker_validation import measure_chats, predict_held_out
+from tmem_integrations.evaluation.linker.corpus import SOURCES, load_corpus, load_pairs
+from tmem_integrations.evaluation.linker.fit import measure_pair
+from tmem_integrations.evaluation.linker.labelled_chats import add_chats, read_chats
+from tmem_integrations.evaluation.linker.validation import measure_chats, predict_held_out
 from tmem_integrations.evaluation.relations import KINDS, Pair, PairGold, RelationsReport
 
 

@@ -1,6 +1,6 @@
 """Fit both tables of the linker.
 
-    python -m tmem_integrations.evaluation.linker_fit RELATIONS.jsonl --data DIR --out FILE
+    python -m tmem_integrations.evaluation.linker.fit RELATIONS.jsonl --data DIR --out FILE
 
 Relations come from the labelled pairs and from the labelled chats of the package, parents from those
 chats, the human reply links in DIR/irc and the chains of states in DIR/gold/evidence.jsonl. Mixing
@@ -20,14 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from tmem_integrations.evaluation.labelled_chats import (
-    LabelledChat,
-    add_chats,
-    chat_listings,
-    chat_pairs,
-    read_chats,
-)
-from tmem_integrations.evaluation.linker_corpus import (
+from tmem_integrations.evaluation.linker.corpus import (
     UNKNOWN,
     Corpus,
     Listing,
@@ -38,7 +31,14 @@ from tmem_integrations.evaluation.linker_corpus import (
     load_pairs,
     reply_listings,
 )
-from tmem_integrations.evaluation.linker_priors import PRIOR
+from tmem_integrations.evaluation.linker.labelled_chats import (
+    LabelledChat,
+    add_chats,
+    chat_listings,
+    chat_pairs,
+    read_chats,
+)
+from tmem_integrations.evaluation.linker.priors import PRIOR
 from tmem_integrations.linking.features import FloatArray, Grid, pair_features
 from tmem_integrations.linking.links import NO_PARENT
 from tmem_integrations.linking.listing import candidate_features, opening_features

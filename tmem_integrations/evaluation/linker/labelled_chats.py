@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.evaluation.linker_corpus import Corpus, Listing, Pair, channel_of
+from tmem_integrations.evaluation.linker.corpus import Corpus, Listing, Pair, channel_of
 from tmem_integrations.evaluation.records import read_lines
 from tmem_integrations.linking.features import pair_features
 from tmem_integrations.linking.links import NO_PARENT

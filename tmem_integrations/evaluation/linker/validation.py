@@ -1,6 +1,6 @@
 """Figures of the linker on conversations that its tables have not seen.
 
-    python -m tmem_integrations.evaluation.linker_validation RELATIONS.jsonl --data DIR
+    python -m tmem_integrations.evaluation.linker.validation RELATIONS.jsonl --data DIR
 
 Relations: accuracy on labelled pairs, held out by conversation and by source; the labelled chats of
 the package are always seen, and are held out one by one in a line of their own. Parents: of human
@@ -19,14 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmem_integrations.evaluation.labelled_chats import (
-    LabelledChat,
-    add_chats,
-    chat_pairs,
-    read_chats,
-)
-from tmem_integrations.evaluation.linker_chains import count_chains
-from tmem_integrations.evaluation.linker_corpus import (
+from tmem_integrations.evaluation.linker.chains import count_chains
+from tmem_integrations.evaluation.linker.corpus import (
     Corpus,
     Listing,
     Pair,
@@ -34,7 +28,7 @@ from tmem_integrations.evaluation.linker_corpus import (
     load_corpus,
     load_pairs,
 )
-from tmem_integrations.evaluation.linker_fit import (
+from tmem_integrations.evaluation.linker.fit import (
     COPIES,
     Choices,
     all_listings,
@@ -42,6 +36,12 @@ from tmem_integrations.evaluation.linker_fit import (
     fit_parent,
     fit_relation,
     measure_pair,
+)
+from tmem_integrations.evaluation.linker.labelled_chats import (
+    LabelledChat,
+    add_chats,
+    chat_pairs,
+    read_chats,
 )
 from tmem_integrations.linking.links import NO_PARENT, Link, link_utterances
 from tmem_integrations.linking.models import RELATIONS, Models

@@ -132,7 +132,7 @@ class AnticipatoryRetriever(MemoryRetriever):
         """The answer as an object.
 
         Args:
-            question: The question.
+            question: In words, as its asker would put it.
             **filters: As for `invoke`: `asking_user`, `as_of`, `channels`, …, and `max_tokens`.
 
         Raises:

@@ -108,7 +108,7 @@ class Associate(Request[tuple[Rows, dict[str, str]]]):
     """Messages that share no word with the question; answered with rows, best first, and via what.
 
     Attributes:
-        question: The question.
+        question: In words; what is reached may be ranked by them, too.
         vector: (d,) of the question; None without an embedder.
         most: At most this many.
     """

@@ -218,7 +218,7 @@ class TemporalForestRetriever(MemoryRetriever):
         """The forest as an object: nodes, texts, what was dropped, and the trace.
 
         Args:
-            question: The question.
+            question: In words; a period that it names, such as "last week", bounds it.
             **filters: As for `invoke`: `asking_user`, `as_of`, `channels`, …, and the limits.
 
         Raises:
@@ -243,7 +243,7 @@ class TemporalForestRetriever(MemoryRetriever):
         """Calls and tokens that a question would cost, without asking the model.
 
         Args:
-            question: The question.
+            question: In words; a period that it names, such as "last week", bounds it.
             **filters: As for `invoke`.
 
         Raises:

@@ -77,7 +77,7 @@ class Cascade:
         visible: What the question may see.
         terms: Of the question.
         vector: (d,) of the question; None without one: then words decide alone.
-        config: The recipe.
+        config: How layers are fused, and how much is found.
     """
 
     def __init__(

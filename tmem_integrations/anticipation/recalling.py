@@ -47,7 +47,7 @@ class Recaller:
         Args:
             query: The question.
             vector: (d,) of its text.
-            config: The recipe.
+            config: How layers are fused, how much is found, and the budget.
         """
         scope = self._history.scope(query)
         cascade, tables, visible = self._cascade(query.text, scope, vector, config)

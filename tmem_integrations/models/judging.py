@@ -70,7 +70,7 @@ def retry_delay(
     Args:
         attempt: Calls made so far for this prompt, at least 1.
         retry_after: What the service asks for; it is never undercut.
-        policy: The policy.
+        policy: How waits grow, and when no further call is made.
         chance: From 0 to 1: 0 takes the whole jitter off the wait.
 
     Returns:

@@ -54,7 +54,7 @@ class Associative(Protocol):
         """Messages that `scope` admits, best first.
 
         Args:
-            question: The question.
+            question: In words; what is reached may be ranked by them, too.
             scope: What it may read.
             vector: (d,) of the question; None without an embedder.
             most: At most this many.

@@ -25,8 +25,12 @@ Partition = tuple[PartitionKind, str]
 def partition_of(message: Message) -> Partition:
     """What the message may be clustered and linked with: its topic, else its channel, else one bucket.
 
+    The kind keeps a topic apart from a channel of the same name.
+
     Examples:
-        The kind keeps a topic named like a channel apart from it: `("topic", "ops")`.
+        >>> from datetime import UTC, datetime
+        >>> partition_of(Message(id="1", text="hi", sent_at=datetime.now(UTC), topic="ops"))
+        ('topic', 'ops')
     """
     if message.topic is not None:
         return ("topic", message.topic)

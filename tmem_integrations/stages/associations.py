@@ -18,11 +18,11 @@ from tmem_integrations.protocols import Rows, Scores
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """Messages that an associative memory reached.
+    """Messages that are anchors whatever their words: a memory reached them, or they stand for a period.
 
     Attributes:
         rows: (k,) handles, best first.
-        via: Message id → what reached it, such as "horizon".
+        via: Message id → what reached it, such as "horizon"; empty for a period.
     """
 
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import timedelta, tzinfo
-from typing import Any, Self
+from datetime import tzinfo
+from typing import Any, Self, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import Field
@@ -19,10 +19,10 @@ from tmem_integrations.anticipation.recollection import Recollection
 from tmem_integrations.bridges.documents import Piece
 from tmem_integrations.bridges.embedders import EmbedderLike, as_embedder
 from tmem_integrations.bridges.filters import check_keywords, narrow
+from tmem_integrations.bridges.judging_options import ModelOptions, read_models
 from tmem_integrations.bridges.language_models import LanguageModelLike, as_language_model
 from tmem_integrations.bridges.memory_retriever import MemoryRetriever
 from tmem_integrations.bridges.stores import opened_store
-from tmem_integrations.config import ModelConfig, OnFailure
 from tmem_integrations.errors import QueryError
 from tmem_integrations.messages import Message, Query
 
@@ -58,12 +58,8 @@ class AnticipatoryRetriever(MemoryRetriever):
         access: AccessLike = None,
         per_scene: bool = False,
         on_step: OnStep | None = None,
-        on_model_failure: OnFailure = "degrade",
-        max_concurrency: int = 8,
-        max_llm_calls: int | None = None,
-        max_llm_tokens: int | None = None,
-        deadline: timedelta | float | None = None,
         redact: Redact | None = None,
+        **writing: Unpack[ModelOptions],
     ) -> Self:
         """Store messages and file them. Without further arguments: no key, no network.
 
@@ -79,15 +75,12 @@ class AnticipatoryRetriever(MemoryRetriever):
             access: Channel to members, or a policy: see `access.as_policy`.
             per_scene: One document per scene.
             on_step: Told of each saved chunk while filing: step, done, total.
-            on_model_failure: "degrade" (default) leaves what the model did not write for the next write,
-                and `memory.stats()` tells; "raise" raises `ModelError` once the rest is saved.
-            max_concurrency: Calls at once.
-            max_llm_calls: Calls for one write, retries included; no bound when None. What a ceiling leaves
-                is written by the next write: `add_messages([])` goes on.
-            max_llm_tokens: Tokens for one write, prompts and answers together; likewise.
-            deadline: Time for the calls of one write, a timedelta or seconds; likewise.
             redact: What of a message an asker gets, where channels cannot tell, such as the secret of one
                 role: see `access.Redact`. What was derived from such a message is not shown to them.
+            **writing: What bounds the calls of one write: `on_model_failure`, `max_concurrency`,
+                `max_llm_calls`, `max_llm_tokens`, `deadline`; see `ModelOptions`. What a ceiling or, with
+                "degrade", a failure leaves is written by the next write, `add_messages([])` goes on, and
+                `memory.stats()` tells; "raise" raises once the rest is saved.
 
         Raises:
             MessageError: If a message cannot be read; nothing is stored then.
@@ -95,20 +88,14 @@ class AnticipatoryRetriever(MemoryRetriever):
             ModelError: If the model failed and the policy is to raise.
             StoreMismatchError: If the store was built with another embedding model.
         """
-        models = ModelConfig(
-            max_concurrency=max_concurrency,
-            max_llm_calls=max_llm_calls,
-            max_llm_tokens=max_llm_tokens,
-            deadline=timedelta(seconds=deadline) if isinstance(deadline, int | float) else deadline,
-            on_failure=on_model_failure,
-        )
+        models = read_models(writing)
         embedder = as_embedder(embeddings)
         with opened_store(store, embedder) as opened:
             memory = AnticipatoryMemory.from_messages(
                 messages,
                 store=opened,
                 embedder=embedder,
-                llm=as_language_model(llm, max_concurrency=max_concurrency),
+                llm=as_language_model(llm, max_concurrency=models.max_concurrency),
                 models=models,
                 redact=redact,
                 config=config,

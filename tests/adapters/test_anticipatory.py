@@ -17,7 +17,7 @@ from tmem_integrations import (
     AnticipatoryRetriever,
     TemporalForestRetriever,
 )
-from tmem_integrations.errors import AccessError, QueryError, StoreError
+from tmem_integrations.errors import AccessError, ConfigError, QueryError, StoreError
 from tmem_integrations.stores.chroma import ChromaStore
 
 
@@ -89,6 +89,11 @@ def test_without_arguments_it_files_by_rule():
     retriever.delete_messages([m.id for m in HISTORY])
     assert retriever.invoke("piano")[0].page_content.startswith("No matching memories.")
     retriever.close()
+
+
+def test_a_misspelt_ceiling_names_the_nearest_known_one():
+    with pytest.raises(ConfigError, match="did you mean 'max_llm_calls'"):
+        AnticipatoryRetriever.from_messages(HISTORY, max_llm_call=3)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How a chat model judges, as keywords of a retriever: what a caller says, as config and prompts."""
+"""How a chat model is asked, as keywords of a retriever: what a caller says, as config and prompts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar
 
 from llama_index.core.prompts import PromptTemplate
 
-from tmem_integrations.config import ForestConfig, OnFailure
+from tmem_integrations.config import ForestConfig, ModelConfig, OnFailure
 from tmem_integrations.errors import ConfigError
 from tmem_integrations.judges.model import Prompts
 from tmem_integrations.prompts.gate import GatePrompt
@@ -19,19 +19,18 @@ from tmem_integrations.suggestions import suggest
 P = TypeVar("P", GatePrompt, RelationsPrompt)
 
 
-class JudgingOptions(TypedDict, total=False):
-    """Keywords that say how the model in `llm` judges; each can be left out.
+class ModelOptions(TypedDict, total=False):
+    """Keywords that bound what the model in `llm` is asked; each can be left out.
+
+    They hold for one question, or for one write of a memory that anticipates.
 
     Attributes:
-        on_model_failure: "degrade" (default) has rules judge what the model did not, and says so;
+        on_model_failure: "degrade" (default) goes on without what the model did not answer, and says so;
             "raise" raises `ModelError`.
         max_concurrency: Calls at once; 8 when left out.
-        max_llm_calls: Calls for one question, retries included; no bound when left out.
-        max_llm_tokens: Tokens for one question, prompts and answers together; likewise.
-        deadline: Time for the calls of one question, a timedelta or seconds; likewise.
-        gate_prompt: Asks which messages are evidence: a `GatePrompt`, its template as text, or a prompt
-            template of either framework.
-        relations_prompt: Asks which message continues which: a `RelationsPrompt`, or likewise.
+        max_llm_calls: Calls, retries included; no bound when left out.
+        max_llm_tokens: Tokens, prompts and answers together; likewise.
+        deadline: Time for the calls, a timedelta or seconds; likewise.
     """
 
     on_model_failure: OnFailure
@@ -39,6 +38,17 @@ class JudgingOptions(TypedDict, total=False):
     max_llm_calls: int | None
     max_llm_tokens: int | None
     deadline: timedelta | float | None
+
+
+class JudgingOptions(ModelOptions, total=False):
+    """Keywords that say how the model in `llm` judges; each can be left out.
+
+    Attributes:
+        gate_prompt: Asks which messages are evidence: a `GatePrompt`, its template as text, or a prompt
+            template of either framework.
+        relations_prompt: Asks which message continues which: a `RelationsPrompt`, or likewise.
+    """
+
     gate_prompt: Any
     relations_prompt: Any
 
@@ -57,11 +67,25 @@ def read_config(config: ForestConfig | None, options: Mapping[str, Any]) -> Fore
     """
     _check_names(options, (*_SETTINGS, *_PROMPTS), "setting of a retriever")
     config = config or ForestConfig()
+    return replace(config, models=_with_options(config.models, options))
+
+
+def read_models(options: Mapping[str, Any]) -> ModelConfig:
+    """The bounds that `options` name, and the usual ones for the rest.
+
+    Raises:
+        ConfigError: If a keyword is unknown or a value out of its range.
+    """
+    _check_names(options, tuple(_SETTINGS), "setting of a retriever")
+    return _with_options(ModelConfig(), options)
+
+
+def _with_options(config: ModelConfig, options: Mapping[str, Any]) -> ModelConfig:
     settings = {_SETTINGS[name]: value for name, value in options.items() if name in _SETTINGS}
     seconds = settings.get("deadline")
     if isinstance(seconds, int | float):
         settings["deadline"] = timedelta(seconds=seconds)
-    return replace(config, models=replace(config.models, **settings))
+    return replace(config, **settings)
 
 
 def read_prompts(options: Mapping[str, Any], prompts: Prompts | None = None) -> Prompts:

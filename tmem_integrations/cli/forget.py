@@ -55,7 +55,8 @@ def forget(
     """Forget messages: from the texts, the vectors and every index. It cannot be undone.
 
     Without --yes it only says what would go. Different conditions must all hold; a repeated one means
-    any of its values.
+    any of its values. An export imported again does not bring them back, unless with
+    [cyan]tmem import --bring-back[/cyan]; for that a hash of each id stays.
 
     Examples:
 

@@ -47,7 +47,7 @@ def import_file(
     """Import chat files into a folder.
 
     Importing again is a diff: what is new is added, what was edited is changed, nothing is doubled, and
-    nothing is removed without --mirror. All files are read once before anything is stored, so a bad line
+    nothing is removed without --mirror; what was forgotten here stays so without --bring-back. All files are read once before anything is stored, so a bad line
     leaves the folder as it was.
 
     Examples:

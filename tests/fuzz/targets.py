@@ -71,6 +71,8 @@ def _options(name: str, choice: int) -> ImportOptions:
     }
     if "date_order" in takes:
         given["date_order"] = _ORDERS[choice >> 3 & 3]
+    if "make_ids" in takes:
+        given["make_ids"] = bool(choice & 64)
     return ImportOptions(skip_bad=bool(choice & 32), **given)
 
 

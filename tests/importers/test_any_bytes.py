@@ -60,6 +60,7 @@ def assert_messages_or_one_clear_error(name: str, content: bytes) -> None:
             timezone="Europe/Berlin" if "timezone" in importer.options else None,
             date_order="dmy" if "date_order" in importer.options else None,
             start="2026-03-02T09:00" if "start" in importer.options else None,
+            make_ids=skip_bad and "make_ids" in importer.options,
             skip_bad=skip_bad,
         )
         with tempfile.TemporaryDirectory() as folder:

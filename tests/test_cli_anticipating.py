@@ -9,6 +9,7 @@ import pytest
 
 from tmem_integrations import AnticipatoryRetriever
 from tmem_integrations.cli import main
+from tmem_integrations.stores.derived import SqliteRows
 
 QUESTION = "holidays"  # no message of the demo has this word
 Tmem = Callable[..., tuple[int, str, str]]
@@ -81,6 +82,21 @@ def test_a_reader_makes_no_vectors_of_what_is_filed(
     monkeypatch.setattr(StaticEmbedder, "embed", spy)
     assert asked(tmem, team)
     assert set(embedded) == {QUESTION}
+
+
+def test_a_question_with_words_enough_does_not_read_what_is_filed(
+    tmem: Tmem, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team, plain = tmp_path / "team", tmp_path / "plain"
+    tmem("import", demo, "--into", team, "--anticipate")
+    tmem("import", demo, "--into", plain)
+    read: list[object] = []
+    monkeypatch.setattr(SqliteRows, "rows", lambda rows: read.append(rows) or [])
+    asked_words = ("ask", "When do we launch?", "--in")
+    assert tmem(*asked_words, team)[1] == tmem(*asked_words, plain)[1]
+    assert read == []
+    assert tmem("ask", QUESTION, "--in", team)[0] == 1
+    assert len(read) == 1
 
 
 def test_a_later_import_without_it_says_what_is_not_filed(

@@ -27,16 +27,13 @@ from tmem_integrations.evaluation.linker.corpus import (
     Pair,
     chain_listings,
     load_chains,
-    load_corpus,
-    load_pairs,
     reply_listings,
 )
 from tmem_integrations.evaluation.linker.labelled_chats import (
     LabelledChat,
-    add_chats,
     chat_listings,
     chat_pairs,
-    read_chats,
+    read_labelled,
 )
 from tmem_integrations.evaluation.linker.priors import PRIOR
 from tmem_integrations.linking.features import FloatArray, Grid, pair_features
@@ -283,10 +280,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="holds <source>/messages.jsonl")
     parser.add_argument("--out", type=Path, required=True, help="where the tables go")
     arguments = parser.parse_args()
-    corpus = load_corpus(arguments.data)
-    pairs = load_pairs(arguments.relations, corpus)
-    chats = read_chats()
-    add_chats(corpus, chats)
+    corpus, pairs, chats = read_labelled(arguments.relations, arguments.data)
     questions = arguments.data / "gold" / "evidence.jsonl"
     save_models(arguments.out, _fit_models(corpus, pairs, questions, chats))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tmem_integrations.evaluation.linker.corpus import SOURCES, load_corpus, load_pairs
+from tmem_integrations.evaluation.linker.corpus import SOURCES
 from tmem_integrations.evaluation.linker.fit import measure_pair
-from tmem_integrations.evaluation.linker.labelled_chats import add_chats, read_chats
+from tmem_integrations.evaluation.linker.labelled_chats import read_labelled
 from tmem_integrations.evaluation.linker.validation import measure_chats, predict_held_out
 from tmem_integrations.evaluation.relations import KINDS, Pair, PairGold, RelationsReport
 
@@ -29,11 +29,8 @@ def held_out_reports(
         path: The labelled pairs.
         pairs: The same, as `read_pairs` gives them.
     """
-    corpus = load_corpus(data)
-    labelled = load_pairs(path, corpus)
+    corpus, labelled, chats = read_labelled(path, data)
     rows = [measure_pair(pair, corpus) for pair in labelled]
-    chats = read_chats()
-    add_chats(corpus, chats)
     beside = measure_chats(chats, corpus)
     groups = {
         "conversations": [pair.channel for pair in labelled],

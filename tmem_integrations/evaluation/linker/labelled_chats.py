@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.evaluation.linker.corpus import Corpus, Listing, Pair, channel_of
+from tmem_integrations.evaluation.linker.corpus import (
+    Corpus,
+    Listing,
+    Pair,
+    channel_of,
+    load_corpus,
+    load_pairs,
+)
 from tmem_integrations.evaluation.records import read_lines
 from tmem_integrations.linking.features import pair_features
 from tmem_integrations.linking.links import NO_PARENT
@@ -93,6 +100,22 @@ def add_chats(corpus: Corpus, chats: Sequence[LabelledChat]) -> None:
         for message in chat.messages:
             corpus.messages[message.id] = message
             corpus.channels[channel_of(message)].append(message)
+
+
+def read_labelled(relations: Path, data: Path) -> tuple[Corpus, list[Pair], list[LabelledChat]]:
+    """All that is labelled: the messages of sources and chats, the pairs of sources, and the chats.
+
+    Args:
+        relations: Labelled pairs, JSONL.
+        data: Folder of `<source>/messages.jsonl`.
+
+    Raises:
+        ImportFormatError: If a file is missing or a line cannot be read.
+    """
+    corpus, chats = load_corpus(data), read_chats()
+    pairs = load_pairs(relations, corpus)
+    add_chats(corpus, chats)
+    return corpus, pairs, chats
 
 
 def chat_pairs(chat: LabelledChat, corpus: Corpus) -> Iterator[Pair]:

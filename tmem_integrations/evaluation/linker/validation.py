@@ -25,8 +25,6 @@ from tmem_integrations.evaluation.linker.corpus import (
     Listing,
     Pair,
     load_chains,
-    load_corpus,
-    load_pairs,
 )
 from tmem_integrations.evaluation.linker.fit import (
     COPIES,
@@ -39,9 +37,8 @@ from tmem_integrations.evaluation.linker.fit import (
 )
 from tmem_integrations.evaluation.linker.labelled_chats import (
     LabelledChat,
-    add_chats,
     chat_pairs,
-    read_chats,
+    read_labelled,
 )
 from tmem_integrations.linking.links import NO_PARENT, Link, link_utterances
 from tmem_integrations.linking.models import RELATIONS, Models
@@ -252,10 +249,7 @@ def main() -> None:
     parser.add_argument("relations", type=Path, help="labelled pairs, JSONL")
     parser.add_argument("--data", type=Path, required=True, help="holds <source>/messages.jsonl")
     arguments = parser.parse_args()
-    corpus = load_corpus(arguments.data)
-    pairs = load_pairs(arguments.relations, corpus)
-    chats = read_chats()
-    add_chats(corpus, chats)
+    corpus, pairs, chats = read_labelled(arguments.relations, arguments.data)
     print(*validate_relations(corpus, pairs, chats), sep="\n")
     questions = load_chains(arguments.data / "gold" / "evidence.jsonl")
     print(*validate_links(corpus, pairs, questions, chats), sep="\n")

@@ -1,6 +1,5 @@
 """Milvus: what differs from other stores. The contract itself is in `test_contract.py`."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -40,7 +39,6 @@ from tmem_integrations.stores.versions import Row, edited
 MilvusClient = pytest.importorskip("pymilvus").MilvusClient
 pytest.importorskip("milvus_lite")
 
-PATIENCE = 60.0
 HOSTILE = ('a" or key != "', "a\\", "a' or 1 == 1 --", "{x}", 'x"]', "\nx", "%")
 
 
@@ -110,48 +108,6 @@ def test_a_server_that_does_not_answer_is_named_in_one_sentence():
     assert str(raised.value) == (
         f"Milvus at {uri} cannot be reached within 1 s; check the address, and that it is running."
     )
-
-
-@pytest.fixture
-def server(tmp_path):
-    """A Milvus server on loopback: its process and its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    arguments = ["server", "--data-dir", str(tmp_path / "data"), "--port", str(port)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "milvus_lite", *arguments],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while not _answers(port):
-            assert process.poll() is None, "the server has stopped"
-            assert time.monotonic() < deadline, "the server did not start"
-            time.sleep(0.05)
-        yield process, f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _answers(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def test_a_server_is_used_by_address_and_named_when_it_goes_away(server):
-    process, uri = server
-    with MilvusStore.open(uri, timeout=2.0) as store, MilvusStore.open(uri, read_only=True) as too:
-        store.upsert([said("m1", "plan", channel="ops")], unit([1, 0]))
-        assert found(store, "plan") == found(too, "plan") == ["m1"]
-        process.kill()
-        process.wait()
-        for use in (lambda: found(store, "plan"), store.channels, lambda: store.delete(["m1"])):
-            with pytest.raises(StoreError, match=rf"^Milvus at {uri} cannot be reached"):
-                use()
-        with pytest.raises(IngestError, match=rf"0 of 1 .*Milvus at {uri}"):
-            store.upsert([said("m2")])
 
 
 def test_another_model_dimension_language_or_partition_key_is_refused_naming_both(opened):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tmem_integrations.errors import (
     ConfigError,
@@ -29,9 +29,18 @@ if TYPE_CHECKING:
 _SCHEMES = ("http://", "https://", "tcp://", "unix:")
 # pymilvus says so when nobody answers at the address.
 _UNREACHABLE = 2
+_NOT_LOADED = 101
+T = TypeVar("T")
 # pymilvus asks every ten seconds whether an idle connection still is one; gRPC servers, milvus-lite's
-# too, hang up on who asks that often.
-_GRPC_OPTIONS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
+# too, hang up on who asks that often. And gRPC waits up to two minutes before it tries again to reach a
+# server that was away.
+_GRPC_OPTIONS = {
+    "grpc.keepalive_time_ms": 300_000,
+    "grpc.keepalive_permit_without_calls": False,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.min_reconnect_backoff_ms": 500,
+    "grpc.max_reconnect_backoff_ms": 1_000,
+}
 
 
 @dataclass
@@ -131,6 +140,20 @@ class Milvus:
                     "address, and that it is running."
                 ) from error
             raise StoreError(f"Store {self.uri}: Milvus says: {text}") from error
+
+    def read(self, collection: str, call: Callable[[], T]) -> T:
+        """Make a call that reads a collection; one that is not ready to be read, since its server was
+        started anew or somebody released it, is loaded first."""
+        from pymilvus import MilvusException
+
+        with self.errors():
+            try:
+                return call()
+            except MilvusException as error:
+                if error.code != _NOT_LOADED:
+                    raise
+                self.client.load_collection(collection, timeout=self.timeout)
+                return call()
 
     def close(self) -> None:
         """Close the connection, and milvus-lite with the last one to its file."""

@@ -163,14 +163,17 @@ class MilvusTable:
         Args:
             limit: At most so many; needed where the condition may be empty.
         """
-        with self._milvus.errors():
-            found = self._client.query(
+        bounds = {} if limit is None else {"limit": limit}
+        found = self._milvus.read(
+            self._collection,
+            lambda: self._client.query(
                 self._collection,
                 filter=condition,
                 output_fields=list(fields),
-                **({} if limit is None else {"limit": limit}),
+                **bounds,
                 **self._patience,
-            )
+            ),
+        )
         return list(found)
 
     def read(
@@ -251,8 +254,9 @@ class MilvusTable:
         Returns:
             For each query scores, falling, with the row.
         """
-        with self._milvus.errors():
-            found = self._client.search(
+        found = self._milvus.read(
+            self._collection,
+            lambda: self._client.search(
                 self._collection,
                 data=[dict(query) for query in queries],
                 anns_field="words",
@@ -260,7 +264,8 @@ class MilvusTable:
                 limit=limit,
                 output_fields=list(fields),
                 **self._patience,
-            )
+            ),
+        )
         return [[(hit["distance"], hit["entity"]) for hit in hits] for hits in found]
 
     def _schema_of(self, layout: Layout) -> CollectionSchema:

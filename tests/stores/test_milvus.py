@@ -271,6 +271,27 @@ def test_two_writers_may_edit_one_message(opened):
     assert two.check() == ()
 
 
+@pytest.mark.parametrize(("tenant", "key"), [(None, "channel"), ("acme", "tenant")])
+def test_the_collection_is_partitioned_as_the_guide_says(
+    opened, collection, monkeypatch, tenant, key
+):
+    create, asked = MilvusClient.create_collection, {}
+
+    def create_and_note(client, name, **options):
+        asked[name] = options.get("num_partitions")
+        create(client, name, **options)
+
+    monkeypatch.setattr(MilvusClient, "create_collection", create_and_note)
+    store = opened(tenant=tenant, n_partitions=4)
+    # What milvus-lite makes are 16, whatever it is asked for.
+    assert asked[collection] == 4
+    told = store._milvus.client.describe_collection(collection)
+    assert [f["name"] for f in told["fields"] if f.get("is_partition_key")] == [key]
+    assert [f["name"] for f in told["fields"] if f.get("is_primary")] == ["key"]
+    assert told["enable_dynamic_field"] is False
+    assert told["consistency_level_name"] == "Strong"
+
+
 def test_tenants_of_one_collection_see_nothing_of_each_other(opened):
     acme, zeta = opened(tenant="acme"), opened(tenant="zeta")
     acme.upsert([said("m1", "plan of acme", channel="ops"), said("m2", "plan")])

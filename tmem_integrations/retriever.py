@@ -40,7 +40,7 @@ from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import FILTERS, Message, Query
 from tmem_integrations.models.budget import Estimate
-from tmem_integrations.protocols import Associative
+from tmem_integrations.protocols import Associative, Embedder
 from tmem_integrations.retrieval import Retrieval
 
 Time = datetime | str | float
@@ -146,18 +146,9 @@ class TemporalForestRetriever(MemoryRetriever):
         """
         settings = read_config(config, judging)
         settings.limited(max_messages=max_messages, max_tokens=max_tokens)
-        prompts, ranker, embedder = (
-            read_prompts(judging),
-            as_reranker(reranker),
-            as_embedder(embeddings),
-        )
+        prompts, ranker = read_prompts(judging), as_reranker(reranker)
         model = as_language_model(llm, max_concurrency=settings.models.max_concurrency)
-        if associative is not None:
-            if store is not None or embeddings is not None:
-                raise ConfigError(
-                    "An associative memory brings its store and embedder; leave out store and embeddings."
-                )
-            store, embedder = associative.store, associative.embedder
+        store, embedder = _home(store, embeddings, associative)
         with opened_store(store, embedder) as opened:
             memory = TemporalMemory.from_messages(
                 messages,
@@ -290,3 +281,16 @@ class TemporalForestRetriever(MemoryRetriever):
             counter=self.memory.counter,
             max_tokens=settings.compression.max_tokens,
         )
+
+
+def _home(
+    store: Any, embeddings: EmbedderLike, associative: Associative | None
+) -> tuple[Any, Embedder | None]:
+    """Where messages are kept and what makes their vectors: both are an associative memory's, if any."""
+    if associative is None:
+        return store, as_embedder(embeddings)
+    if store is not None or embeddings is not None:
+        raise ConfigError(
+            "An associative memory brings its store and embedder; leave out store and embeddings."
+        )
+    return associative.store, associative.embedder

@@ -91,6 +91,12 @@ def test_without_arguments_it_files_by_rule():
     retriever.close()
 
 
+@pytest.mark.parametrize("own", [{"store": "chat"}, {"embeddings": "static"}])
+def test_a_joined_retriever_takes_no_store_or_embedder_of_its_own(retriever, own):
+    with pytest.raises(ConfigError, match="brings its store and embedder"):
+        TemporalForestRetriever.from_messages([], associative=retriever.memory, **own)
+
+
 def test_a_misspelt_ceiling_names_the_nearest_known_one():
     with pytest.raises(ConfigError, match="did you mean 'max_llm_calls'"):
         AnticipatoryRetriever.from_messages(HISTORY, max_llm_call=3)

@@ -571,6 +571,15 @@ def test_the_nearest_are_found_beyond_a_long_silence(opened, monkeypatch):
     assert [m.id for m in view.load(view.neighbours(last, 2, 3))] == ["n297", "n298", "n299"]
 
 
+def test_a_batch_asks_as_often_as_the_guide_says(opened, calls):
+    store = opened()
+    store.upsert([said("m0", channel="ops")])
+    calls.clear()
+    store.upsert([said(f"m{n}", channel="ops") for n in range(1, 401)])
+    # What is there; the clock; the channel, before and after; rows of another writer beyond the clock.
+    assert len(calls) == 5
+
+
 def test_check_names_what_disagrees(opened):
     store = opened()
     store.upsert([said("m1", "plan", channel="ops"), said("m2", "lunch")])

@@ -117,6 +117,11 @@ class Milvus:
             raise
         self.is_lite = version.startswith("milvus_lite")
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else can write: it is a file, which belongs to this process, and its only store."""
+        return self.file is not None and _servers[self.file].n_users == 1
+
     @contextmanager
     def errors(self) -> Iterator[None]:
         """Turn what Milvus raises into a `StoreError` that names the address."""

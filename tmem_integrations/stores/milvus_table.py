@@ -89,6 +89,11 @@ class MilvusTable:
         return MAX_ROWS
 
     @property
+    def is_alone(self) -> bool:
+        """Whether nobody else can write to it."""
+        return self._milvus.is_alone
+
+    @property
     def exists(self) -> bool:
         """Whether there is such a collection."""
         with self._milvus.errors():

@@ -162,7 +162,8 @@ class MilvusWriter:
         while True:
             arrival = latest
             self._catalogue.write_clock(arrival)
-            latest = self._latest(arrival)
+            if not self._table.is_alone:
+                latest = self._latest(arrival)
             if latest == arrival:
                 return
 

@@ -22,6 +22,7 @@ from tmem_integrations.pipeline import answer_question
 from tmem_integrations.protocols import Matches
 from tmem_integrations.stages.forest import Relation
 from tmem_integrations.stages.linearization import parse
+from tmem_integrations.stores.chroma import ChromaStore
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -280,3 +281,15 @@ def test_an_answer_is_the_same_in_every_process():
     )
     assert first == second
     assert b"KEY" in first
+
+
+def test_what_a_budget_leaves_out_is_weighed_in_the_language_of_the_store():
+    """In another one each German function word would be a rare word, and "Häuser" none of the question."""
+    text = "Häuser leer. Und das ist so, wie es immer war."
+    message = Message(id="m", text=text, sent_at=datetime(2026, 3, 2, tzinfo=UTC))
+    with ChromaStore.in_memory(language="german") as store:
+        memory = TemporalMemory.from_messages([message], store=store)
+        _, whole = memory.retrieve("Haus").text.split("\n\n")
+        shown = memory.retrieve("Haus", max_tokens=default_counter().count(whole) - 1)
+    assert text in whole
+    assert shown.text.endswith("> Häuser leer. […]")

@@ -416,6 +416,7 @@ class TemporalMemory:
             unknown_channels=reading.unknown,
             counter=self.counter,
             zone=self.timezone,
+            language=self.store.language,
             on_stage=on_stage,
             associative=self.associative is not None,
             listing=reading.listing,

@@ -13,7 +13,7 @@ from datetime import UTC, tzinfo
 
 import numpy as np
 
-from tmem_integrations.config import ForestConfig, RelevanceConfig
+from tmem_integrations.config import CompressionConfig, ForestConfig, RelevanceConfig
 from tmem_integrations.explanations import no_such_channel, nothing_kept, why_empty
 from tmem_integrations.judges.panel import RULES, Gate, Linker, Panel
 from tmem_integrations.messages import Message, Query
@@ -75,6 +75,7 @@ def answer_question(
     counter: TokenCounter,
     panel: Panel = RULES,
     zone: tzinfo | None = None,
+    language: str | None = None,
     unknown_channels: Sequence[str] = (),
     on_stage: OnStage | None = None,
     associative: bool = False,
@@ -88,6 +89,7 @@ def answer_question(
         counter: Counts tokens for the budget.
         panel: Who judges evidence and relations.
         zone: Zone of the times shown; UTC when None.
+        language: How the history splits words, see `text.split_terms`.
         unknown_channels: Channels the query names that are not there; only explained.
         on_stage: Told of each stage as it ends.
         associative: Whether there is an associative memory to ask.
@@ -120,7 +122,9 @@ def answer_question(
     forest = yield from _forest(query, evidence, candidates.messages, panel.linker, log)
     log.spend(panel.budget)
     with log.stage("compression", taken=len(forest)) as record:
-        compressed = yield from _compressed(query, forest, config, counter, zone or UTC)
+        compressed = yield from _compressed(
+            query, forest, config.compression, counter, zone or UTC, language
+        )
         record.kept = len(compressed.forest)
         record.notes.update(n_tokens=compressed.n_tokens, max_tokens=config.compression.max_tokens)
     seeds = tuple(
@@ -298,10 +302,15 @@ def _forest(
 
 
 def _compressed(
-    query: Query, forest: Forest, config: ForestConfig, counter: TokenCounter, zone: tzinfo
+    query: Query,
+    forest: Forest,
+    config: CompressionConfig,
+    counter: TokenCounter,
+    zone: tzinfo,
+    language: str | None,
 ) -> Flow[CompressedForest]:
     """The forest within the budget. Only what has to be shortened needs its words counted."""
-    whole = show_whole(forest, counter=counter, config=config.compression, zone=zone)
+    whole = show_whole(forest, counter=counter, config=config, zone=zone)
     if whole is not None:
         return whole
     df = yield from Frequencies(search_text(query))
@@ -313,8 +322,9 @@ def _compressed(
         document_frequencies={**df, **df_forest},
         n_messages=n_messages,
         counter=counter,
-        config=config.compression,
+        config=config,
         zone=zone,
+        language=language,
     )
 
 

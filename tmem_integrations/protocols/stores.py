@@ -121,6 +121,11 @@ class MessageStore(Protocol):
 
     derived: DerivedRows
 
+    @property
+    def language(self) -> str | None:
+        """How words are split, see `text.split_terms`."""
+        ...
+
     def upsert(self, messages: Sequence[Message], vectors: Vectors | None = None) -> IngestReport:
         """Add or replace by id, in order of arrival; a replaced message keeps its arrival.
 

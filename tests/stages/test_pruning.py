@@ -54,14 +54,20 @@ def test_a_remark_goes_before_the_key_that_hangs_from_it():
 
 
 def test_what_replaced_a_key_outlives_it():
-    chain = grow((KEY, 1, None), (SUPPORT, 0.1, 0), (SUPPORT, 0.2, 1), relation=Relation.UPDATE)
-    assert ids(chain, least_useful_first(chain)) == ["m0", "m1", "m2"]
+    chain = grow((KEY, 1, None), (SUPPORT, 0.7, 0), (SUPPORT, 0.7, 1), relation=Relation.UPDATE)
+    assert ids(chain, least_useful_first(chain)) == ["m1", "m0", "m2"]
 
 
-def test_what_replaced_a_key_is_worth_as_much_as_it_was():
-    rows = (KEY, 1, None), (SUPPORT, 0.1, 0), (KEY, 0.9, None)
+def test_what_replaced_a_key_is_a_key_and_gains_on_its_own_relevance():
+    rows = (KEY, 1, None), (SUPPORT, 0.75, 0), (KEY, 0.75 * 1.2, None)
     forest = grow(*rows, relation=Relation.UPDATE)
     assert ids(forest, least_useful_first(forest)) == ["m0", "m2", "m1"]
+
+
+def test_an_idle_remark_gains_little_by_the_key_that_it_seems_to_replace():
+    rows = (KEY, 1, None), (SUPPORT, 0.1, 0), (KEY, 0.5, None)
+    forest = grow(*rows, relation=Relation.UPDATE)
+    assert ids(forest, least_useful_first(forest)) == ["m1", "m2", "m0"]
 
 
 def test_a_replaced_key_goes_before_one_that_holds_unless_it_is_worth_far_more():
@@ -73,10 +79,10 @@ def test_a_replaced_key_goes_before_one_that_holds_unless_it_is_worth_far_more()
 
 
 @given(forests())
-def test_no_old_state_outlives_what_replaced_it(forest):
+def test_no_old_state_outlives_what_replaced_it_and_is_as_relevant(forest):
     place = {index: at for at, index in enumerate(least_useful_first(forest))}
     for index, node in enumerate(forest):
-        if node.relation is Relation.UPDATE:
+        if node.relation is Relation.UPDATE and node.score >= forest.nodes[node.parent].score:
             assert place[node.parent] < place[index]
 
 

@@ -24,6 +24,25 @@ def test_a_name_cannot_break_the_picture():
     assert not [e for e in root.iter() if e.tag.endswith("script")]
 
 
+def test_the_longest_name_fits_beside_the_picture():
+    def width(name):
+        svg = line_plot("t", {name: [(0, 0)]}, Axis("x", 0, 1), Axis("y", 0, 1))
+        return float(ElementTree.fromstring(svg).get("viewBox", "").split()[2])
+
+    # No character of the font is wider than 8 of its 12 points on average.
+    assert width("n" * 50) - width("n" * 10) == 40 * 8
+
+
+@pytest.mark.parametrize(
+    ("value", "label"), [(0.5, "0.5"), (20, "20"), (5_000, "5k"), (1_000_000, "1M")]
+)
+def test_large_values_are_short_at_an_axis(value, label):
+    x = Axis("x", value / 2, value * 2, logarithmic=True)
+    svg = line_plot("t", {"a": [(value, 1)]}, x, Axis("y", 0, 1))
+    texts = [e.text for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("text")]
+    assert label in texts
+
+
 def test_a_missing_bar_leaves_its_place_empty():
     svg = bar_plot("t", ["g", "h"], {"a": [(0.5, 0.4, 0.6), None]}, Axis("y", 0, 1))
     root = ElementTree.fromstring(svg)

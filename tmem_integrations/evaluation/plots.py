@@ -13,7 +13,8 @@ WIDTH, HEIGHT = 640, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 34, 46
 # Told apart with any kind of colour vision (Okabe and Ito).
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f")
-_LEGEND_ROW = 16
+_LEGEND_ROW, _LEGEND_LEFT = 16, 22
+_CHARACTER = 8
 _ROOM = 0.06
 
 
@@ -90,7 +91,7 @@ def line_plot(
             parts.append(
                 f'<circle cx="{a:.1f}" cy="{b:.1f}" r="4" fill="{colour}"><title>{told}</title></circle>'
             )
-    return _svg(title, [*parts, *_legend(list(series))])
+    return _svg(title, parts, list(series))
 
 
 def bar_plot(
@@ -121,7 +122,7 @@ def bar_plot(
             parts.append(
                 _bar(left, width, value, y, _COLOURS[s % len(_COLOURS)], f"{name}, {group}")
             )
-    return _svg(title, [*parts, *_legend(list(series))])
+    return _svg(title, parts, list(series))
 
 
 def _bar(
@@ -188,7 +189,7 @@ def _legend(names: Sequence[str]) -> list[str]:
         parts.append(
             f'<rect x="{WIDTH + 6}" y="{top - 9}" width="10" height="10" fill="{colour}"/>'
         )
-        parts.append(_text(WIDTH + 22, top, escape(name), "start"))
+        parts.append(_text(WIDTH + _LEGEND_LEFT, top, escape(name), "start"))
     return parts
 
 
@@ -205,12 +206,14 @@ def _text(x: float, y: float, text: str, anchor: str, *, bold: bool = False) -> 
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight}>{text}</text>'
 
 
-def _svg(title: str, parts: Sequence[str]) -> str:
+def _svg(title: str, parts: Sequence[str], names: Sequence[str]) -> str:
+    """The plot with a legend beside it, which is as wide as its longest name."""
+    legend = _LEGEND_LEFT + _CHARACTER * max(map(len, names), default=0)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + 180} {HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + legend} {HEIGHT}" '
         f'role="img" aria-label="{escape(title, quote=True)}" '
         'font-family="sans-serif" font-size="12" fill="currentColor" color="#444">'
-        + "".join(parts)
+        + "".join([*parts, *_legend(names)])
         + "</svg>"
     )
 

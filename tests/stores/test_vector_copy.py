@@ -84,6 +84,28 @@ def test_a_torn_row_is_unknown(tmp_path):
     assert known(copy, (0, said("a")), (1, said("b")))[0] == [False, False]
 
 
+@pytest.mark.parametrize("content", [b"", b"x", b"\xff" * 1000])
+def test_a_file_of_anything_is_unknown(tmp_path, content):
+    (tmp_path / FILE).write_bytes(content)
+    assert known(VectorCopy(tmp_path), (0, said("a")), (9, said("b")))[0] == [False, False]
+
+
+def test_a_file_that_cannot_be_read_is_unknown_and_told(tmp_path, caplog):
+    (tmp_path / FILE).mkdir()
+    assert known(VectorCopy(tmp_path), (0, said("a")))[0] == [False]
+    assert "cannot be read, so the database is asked" in caplog.text
+
+
+def test_a_part_of_a_row_that_a_full_disk_left_is_blanked(tmp_path):
+    copy = VectorCopy(tmp_path)
+    copy.write([0, 1], [said("a"), said("s")], np.vstack([A, SALARY]))
+    # Without the seal of the last row, as when the disk was full.
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:-8])
+    copy.blank([1], 2)
+    assert SALARY.tobytes() not in (tmp_path / FILE).read_bytes()
+    assert known(copy, (0, said("a")))[0] == [True]
+
+
 def test_a_disk_that_refuses_costs_time_only_but_never_keeps_what_is_to_go(tmp_path, caplog):
     (tmp_path / FILE).mkdir()
     copy = VectorCopy(tmp_path)

@@ -13,6 +13,7 @@ import os
 import threading
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,7 @@ class VectorCopy:
         """
         vectors = np.zeros((len(arrivals), dimension), np.float32)
         known = np.array([message is not None for message in messages], dtype=np.bool_)
-        rows = self._rows(_layout(dimension))
-        known &= arrivals < len(rows)
-        found = rows[arrivals[known]]
+        found = self._rows(arrivals[known], _layout(dimension))
         there = [m for m, is_known in zip(messages, known.tolist(), strict=True) if is_known and m]
         fits = found["seal"] == _seals(there, found["vector"])
         known[known] = fits
@@ -90,8 +89,8 @@ class VectorCopy:
         """
         layout = _layout(dimension)
         try:
-            n_rows = len(self._rows(layout))
-            there = np.array([one for one in arrivals if one < n_rows], dtype=np.int64)
+            n_begun = self._n_begun(layout)
+            there = np.array([one for one in arrivals if one < n_begun], dtype=np.int64)
             if len(there):
                 self._put(there, np.zeros(len(there), layout), is_final=True)
         except OSError as error:
@@ -112,18 +111,36 @@ class VectorCopy:
             except OSError as error:
                 raise StoreError(f"{self._path} cannot be removed: {error}.") from error
 
-    def _rows(self, layout: np.dtype[Any]) -> Rows:
-        none = np.zeros(0, layout)
+    def _rows(self, places: NDArray[np.int64], layout: np.dtype[Any]) -> Rows:
+        """(n,) the rows at `places`, blank where there is none or the file cannot be read.
+
+        The file is not mapped: whoever cuts it short would end the process that reads.
+        """
+        rows = np.zeros(len(places), layout)
         if self._path is None:
-            return none if self._held is None else self._held
+            if self._held is not None:
+                there = places < len(self._held)
+                rows[there] = self._held[places[there]]
+            return rows
         try:
-            n_rows = self._path.stat().st_size // layout.itemsize
-            if n_rows == 0:
-                return none
-            # Mapped anew each time, which costs little: a file that stays mapped cannot be removed everywhere.
-            return np.memmap(self._path, dtype=layout, mode="r", shape=(n_rows,))
+            with self._path.open("rb", buffering=0) as stream:
+                for run in _runs(places):
+                    stream.seek(int(places[run.start]) * layout.itemsize)
+                    stream.readinto(rows[run].view(np.uint8).data)
         except FileNotFoundError:
-            return none
+            pass
+        except OSError as error:
+            _log.warning("%s cannot be read, so the database is asked: %s", self._path, error)
+        return rows
+
+    def _n_begun(self, layout: np.dtype[Any]) -> int:
+        """How many rows there are, with one that ends within: a full disk leaves part of a vector."""
+        if self._path is None:
+            return 0 if self._held is None else len(self._held)
+        try:
+            return -(-self._path.stat().st_size // layout.itemsize)
+        except FileNotFoundError:
+            return 0
 
     def _put(self, places: NDArray[np.int64], rows: Rows, *, is_final: bool = False) -> None:
         """Write rows at their places; `is_final` returns when they are on the disk."""
@@ -133,9 +150,8 @@ class VectorCopy:
                 return
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
             with os.fdopen(file, "r+b") as stream:
-                ends = np.flatnonzero(np.diff(places) != 1) + 1
-                for run in np.split(np.arange(len(places)), ends):
-                    stream.seek(int(places[run[0]]) * rows.itemsize)
+                for run in _runs(places):
+                    stream.seek(int(places[run.start]) * rows.itemsize)
                     stream.write(rows[run].tobytes())
                 if is_final:
                     stream.flush()
@@ -150,6 +166,20 @@ class VectorCopy:
                 grown[: len(held)] = held
             self._held = held = grown
         held[places] = rows
+
+
+def _runs(places: NDArray[np.int64]) -> list[slice]:
+    """Where places follow each other.
+
+    Examples:
+        >>> _runs(np.array([4, 5, 9]))
+        [slice(0, 2, None), slice(2, 3, None)]
+        >>> _runs(np.array([], dtype=np.int64))
+        []
+    """
+    ends = (np.flatnonzero(np.diff(places) != 1) + 1).tolist()
+    borders = dict.fromkeys([0, *ends, len(places)])
+    return [slice(first, end) for first, end in pairwise(borders)]
 
 
 def _layout(dimension: int) -> np.dtype[Any]:

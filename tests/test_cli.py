@@ -484,6 +484,18 @@ def test_what_was_forgotten_stays_so_until_it_is_brought_back(
     assert tmem("import", chat, "--into", own_team, "--json").json["diff"]["unchanged"] == 4
 
 
+def test_a_damaged_list_of_what_was_forgotten_is_told_and_brings_nothing_back(
+    tmem: Tmem, chat: Path, own_team: Path
+) -> None:
+    tmem("forget", "--in", own_team, "--author", "Ann", "--yes")
+    (own_team / "forgotten.txt").write_text("not a hash\n")
+    again = tmem("import", chat, "--into", own_team)
+    assert (again.code, "forgotten.txt, line 1: expected 32 digits" in again.err) == (2, True)
+    checked = tmem("check", "--in", own_team)
+    assert (checked.code, "forgotten.txt, line 1" in checked.out) == (1, True)
+    assert tmem("ask", "when do we ship on Friday", "--in", own_team).code == 0
+
+
 def test_one_message_is_told_as_one(tmem: Tmem, tmp_path: Path) -> None:
     chat = write_jsonl(tmp_path / "chat.jsonl", record("m1"), record("m2", author="Ann"))
     read = tmem("import", chat, "--into", tmp_path / "team").out

@@ -1,5 +1,6 @@
 """What was forgotten in a folder: known by a hash of its id, and by nothing else."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,33 @@ def test_whoever_is_killed_while_writing_loses_no_earlier_and_no_later_line(tmp_
         file.write(b"\n0123456789")
     ForgottenIds(tmp_path).add(["m2"])
     assert ForgottenIds(tmp_path).among(["m1", "m2", "m3"]) == {"m1", "m2"}
+
+
+def test_an_editor_of_another_system_changes_nothing(tmp_path: Path) -> None:
+    ForgottenIds(tmp_path).add(["m1", "m2"])
+    lines = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(lines.replace(b"\n", b"\r\n"))
+    assert ForgottenIds(tmp_path).among(["m1", "m2", "m3"]) == {"m1", "m2"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda lines: lines.upper(),
+        lambda lines: lines.replace(b"\n", b""),
+        lambda lines: b"\0" + lines,
+    ],
+    ids=["other letters", "one line", "zeros"],
+)
+def test_a_damaged_file_is_told_and_brings_nothing_back(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    ForgottenIds(tmp_path).add(["m1", "m2"])
+    assert ForgottenIds(tmp_path).problems() == ()
+    (tmp_path / FILE).write_bytes(damage((tmp_path / FILE).read_bytes()))
+    with pytest.raises(StoreError, match=r"line \d: expected 32 digits of a hash"):
+        ForgottenIds(tmp_path).among(["m1"])
+    assert len(ForgottenIds(tmp_path).problems()) == 1
 
 
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:

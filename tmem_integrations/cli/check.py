@@ -56,10 +56,13 @@ def check(
 def _problems(memory: TemporalMemory) -> list[str]:
     from tmem_integrations.errors import StoreError
     from tmem_integrations.stores.chroma import ChromaStore
+    from tmem_integrations.stores.forgotten import forgotten_ids_of
 
     store = memory.store
     assert isinstance(store, ChromaStore)
-    problems = [*store.check(), *_orphans(store)]
+    forgotten = forgotten_ids_of(store)
+    damaged = () if forgotten is None else forgotten.problems()
+    problems = [*store.check(), *_orphans(store), *damaged]
     try:
         lost = memory.lost_vectors()
     except StoreError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tmem_integrations.errors import StoreError
 
 FILE = "forgotten.txt"
 _DIGEST_BYTES = 16
+# Of a line: whoever was killed while writing left part of one.
+_BEGINNING = re.compile(rb"[0-9a-f]{0,%d}" % (2 * _DIGEST_BYTES))
 
 
 class ForgottenIds:
@@ -31,10 +34,18 @@ class ForgottenIds:
         """Those of `ids` that were forgotten.
 
         Raises:
-            StoreError: If the file cannot be read.
+            StoreError: If the file cannot be read or is damaged.
         """
         known = self._read()
         return frozenset(one for one in ids if _digest(one) in known) if known else frozenset()
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the file, one sentence each; empty when all is well."""
+        try:
+            self._read()
+        except StoreError as error:
+            return (str(error),)
+        return ()
 
     def add(self, ids: Collection[str]) -> None:
         """Remember ids; they are on the disk when this returns.
@@ -67,7 +78,10 @@ class ForgottenIds:
             return
         beside = self._path.with_suffix(".new")
         try:
-            beside.write_text("".join(f"{one}\n" for one in sorted(left)), encoding="ascii")
+            with beside.open("wb") as file:
+                file.write("".join(f"{one}\n" for one in sorted(left)).encode())
+                file.flush()
+                os.fsync(file.fileno())
             beside.replace(self._path)
         except OSError as error:
             raise StoreError(f"{self._path} cannot be written: {error.strerror}.") from error
@@ -79,10 +93,19 @@ class ForgottenIds:
             return frozenset()
         except OSError as error:
             raise StoreError(f"{self._path} cannot be read: {error.strerror}.") from error
-        # What is shorter was not written to its end, and what it is of was not forgotten.
-        return frozenset(
-            one.decode("ascii", "replace") for one in lines if len(one) == 2 * _DIGEST_BYTES
-        )
+        known = []
+        for number, line in enumerate(lines, start=1):
+            digest = line.strip()
+            if not _BEGINNING.fullmatch(digest):
+                raise StoreError(
+                    f"{self._path}, line {number}: expected {2 * _DIGEST_BYTES} digits of a hash, found "
+                    f"{digest[:40]!r}. Put back a copy of the file, or take the line out: what it stood "
+                    "for may come back with an import then."
+                )
+            # What is shorter was not written to its end, and what it is of was not forgotten.
+            if len(digest) == 2 * _DIGEST_BYTES:
+                known.append(digest.decode())
+        return frozenset(known)
 
 
 def forgotten_ids_of(store: object) -> ForgottenIds | None:

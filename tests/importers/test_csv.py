@@ -48,6 +48,15 @@ def test_a_cell_of_a_megabyte_is_read(tmp_path: Path) -> None:
     assert len(next(read_csv(path)).text) == 1_000_000
 
 
+def test_a_mapped_column_that_the_header_lacks_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,text,timestamp,who\nm1,hello,1772442000,Ann\n")
+    columns = {"author": "whom"}
+    with pytest.raises(
+        ImportFormatError, match=r"the column 'whom' for author, found \['id'.*'who'"
+    ):
+        list(read_csv(path, columns=columns))
+
+
 def test_columns_of_one_name_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(ImportFormatError, match="a name for each column"):
         list(read_csv(write(tmp_path, "id,text,text,timestamp\n")))

@@ -87,6 +87,20 @@ def test_a_mapped_key_that_a_record_lacks_is_unknown(write: Write) -> None:
         list(read_jsonl(write(record()), columns=columns))
 
 
+def test_a_mapped_key_that_no_line_has_is_warned_of(write: Write) -> None:
+    path, report = write(record(), record("m2", user={"name": "Ann"})), ImportReport()
+    columns = {"author": "user.name", "channel": "rom"}
+    assert [m.author for m in read_jsonl(path, columns=columns, report=report)] == [None, "Ann"]
+    assert list(report.warnings) == ["no line has the key 'rom' for channel"]
+
+
+def test_what_is_missing_is_not_named_among_what_was_found(write: Write) -> None:
+    with pytest.raises(
+        ImportFormatError, match=r"expected 'text', found the keys \['body', 'id', 't"
+    ):
+        list(read_jsonl(write(record(text=None, body="hello")), columns={"text": "bodi"}))
+
+
 def test_columns_can_swap_two_keys(write: Write) -> None:
     (message,) = read_jsonl(
         write(record(text="Ann", author="hi")), columns={"text": "author", "author": "text"}

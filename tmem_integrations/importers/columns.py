@@ -40,6 +40,16 @@ def map_columns(record: dict[str, Any], columns: Columns) -> dict[str, Any]:
     return mapped
 
 
+def has_key(record: Mapping[str, Any], key: str) -> bool:
+    """Whether there is something to map at `key`.
+
+    Examples:
+        >>> has_key({"user": {"name": None}}, "user.name"), has_key({"user": "Ann"}, "user.name")
+        (True, False)
+    """
+    return _look_up(record, key) is not _MISSING
+
+
 def _look_up(record: Mapping[str, Any], key: str) -> object:
     """The value at `key`, or inside objects at "a.b"; a key that has the dot itself goes first."""
     if key in record:
@@ -53,12 +63,17 @@ def _look_up(record: Mapping[str, Any], key: str) -> object:
 
 
 def read_record(
-    record: Mapping[str, Any], *, zone: tzinfo | None, make_id: IdMaker | None
+    record: Mapping[str, Any],
+    *,
+    source: Mapping[str, Any],
+    zone: tzinfo | None,
+    make_id: IdMaker | None,
 ) -> Message:
     """A record under our names as a message.
 
     Args:
         record: After `map_columns`.
+        source: Before it, for errors.
         zone: Of times that carry none.
         make_id: For a record without an id; None where each must have one.
 
@@ -66,19 +81,20 @@ def read_record(
         MessageError: If id, text or timestamp is not there, or a value cannot be read.
     """
     if make_id is None or record.get("id") is not None:
-        _check_required(record)
+        _check_required(record, source)
         return Message.from_dict(record, timezone=zone)
     named = {**record, "id": NO_ID}
-    _check_required(named)
+    _check_required(named, source)
     return make_id(Message.from_dict(named, timezone=zone))
 
 
-def _check_required(record: Mapping[str, Any]) -> None:
+def _check_required(record: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     """Raise unless id, text and timestamp are there; says how to map another key."""
     for names in _REQUIRED:
         if all(record.get(name) is None for name in names):
             made = "; have ids made with make_ids=True or --make-ids" if names == ("id",) else ""
+            there = sorted(key for key, value in source.items() if value is not None)
             raise MessageError(
-                f"expected {names[0]!r}, found the keys {sorted(record)}; "
+                f"expected {names[0]!r}, found the keys {there}; "
                 f'map another one with columns={{"{names[0]}": "…"}} or --column {names[0]}=…{made}.'
             )

@@ -86,14 +86,18 @@ def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[
         if not known:
             return Skip("blank line")
         record = _numbers(map_columns(known, options.columns))
-        return read_record(record, zone=zone, make_id=make_id)
+        return read_record(record, source=known, zone=zone, make_id=make_id)
 
     yield from messages_of(
-        _rows(path, report), parse, path=path, report=report, skip_bad=options.skip_bad
+        _rows(path, options.columns, report),
+        parse,
+        path=path,
+        report=report,
+        skip_bad=options.skip_bad,
     )
 
 
-def _rows(path: Path, report: ImportReport) -> Iterator[Entry[dict[str, Any]]]:
+def _rows(path: Path, columns: Columns, report: ImportReport) -> Iterator[Entry[dict[str, Any]]]:
     if csv.field_size_limit() < _LONGEST_FIELD:
         csv.field_size_limit(_LONGEST_FIELD)
     # A quoted cell may go over lines, so their ends, which `read_lines` takes off, are put back.
@@ -115,6 +119,11 @@ def _rows(path: Path, report: ImportReport) -> Iterator[Entry[dict[str, Any]]]:
             header = [name.strip() for name in row]
             if len(set(header)) < len(header):
                 raise ImportFormatError(f"{path}: expected a name for each column, found {header}.")
+            for field, key in columns:
+                if key not in header:
+                    raise ImportFormatError(
+                        f"{path}: expected the column {key!r} for {field}, found {header}."
+                    )
         else:
             # Cells beyond the header belong to no field; a short row leaves fields unknown.
             yield Entry(f"line {line}", dict(zip(header, row, strict=False)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tmem_integrations.errors import ImportFormatError
-from tmem_integrations.importers.columns import check_columns, map_columns, read_record
+from tmem_integrations.importers.columns import check_columns, has_key, map_columns, read_record
 from tmem_integrations.importers.frame import (
     Entry,
     Importer,
@@ -71,14 +71,29 @@ def _read(path: Path, options: ImportOptions, report: ImportReport) -> Iterator[
     check_columns(options.columns)
     make_id = IdMaker(IMPORTER.name, options.workspace) if options.make_ids else None
 
+    never_found = dict(options.columns)
+
     def parse(line: str) -> Message | Skip:
         if not line.strip():
             return Skip("blank line")
-        record = map_columns(_load_object(line), options.columns)
-        return read_record(record, zone=zone, make_id=make_id)
+        source = _load_object(line)
+        for field in [one for one, key in never_found.items() if has_key(source, key)]:
+            del never_found[field]
+        record = map_columns(source, options.columns)
+        return read_record(record, source=source, zone=zone, make_id=make_id)
 
     lines: Iterator[Entry[str]] = read_lines(path, report, skip_bad=options.skip_bad)
-    return messages_of(lines, parse, path=path, report=report, skip_bad=options.skip_bad)
+    messages = messages_of(lines, parse, path=path, report=report, skip_bad=options.skip_bad)
+    return _warn_after(messages, never_found, path, report)
+
+
+def _warn_after(
+    messages: Iterator[Message], never_found: Mapping[str, str], path: Path, report: ImportReport
+) -> Iterator[Message]:
+    """The messages, then a warning for each mapped key that no line had."""
+    yield from messages
+    for field, key in never_found.items():
+        report.warn(f"no line has the key {key!r} for {field}", str(path))
 
 
 def _load_object(line: str) -> dict[str, Any]:

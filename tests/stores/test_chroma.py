@@ -575,5 +575,5 @@ def test_vectors_are_read_beside_a_write_that_is_half_done(monkeypatch):
     with ChromaStore.in_memory() as store:
         store.upsert([said("m1", "one")], unit([1, 0]))
         monkeypatch.setattr(ChromaTable, "_get_vectors", half_done)
-        monkeypatch.setattr(store, "_copy", None)
+        monkeypatch.setattr(store._vectors, "copy", None)
         assert vectors_in(store, "m1").tolist() == [[1, 0]]

@@ -62,9 +62,9 @@ def test_a_row_of_another_text_or_another_message_is_unknown(copy):
     ]
 
 
-def test_a_vector_without_content_is_left_to_the_database(copy):
+def test_a_vector_without_content_is_known_too(copy):
     copy.write([0], [said("a", "👍")], np.zeros((1, 2), np.float32))
-    assert known(copy, (0, said("a", "👍")))[0] == [False]
+    assert known(copy, (0, said("a", "👍"))) == ([True], [[0, 0]])
 
 
 def test_a_blanked_row_is_unknown_until_it_is_written_again(copy):
@@ -206,7 +206,7 @@ STEPS = st.lists(
 @given(steps=STEPS)
 def test_whatever_happened_the_vectors_are_those_of_the_database(steps):
     with ChromaStore.in_memory(dimension=2) as store, ChromaStore.in_memory(dimension=2) as plain:
-        plain._copy = None
+        plain._vectors.copy = None
         for kind, number, text, vector in steps:
             for one in (store, plain):
                 if kind == "delete":

@@ -34,9 +34,10 @@ from tmem_integrations.stores.derived import TransientRows
 from tmem_integrations.stores.ingest import write_batch
 from tmem_integrations.stores.replica import Replica
 from tmem_integrations.stores.snapshot import Snapshot
+from tmem_integrations.stores.stored_vectors import StoredVectors
 from tmem_integrations.stores.table import Table
 from tmem_integrations.stores.vector_copy import VectorCopy
-from tmem_integrations.stores.versions import Row, vectors_as_of
+from tmem_integrations.stores.versions import Row
 from tmem_integrations.stores.view import IndexedView
 
 
@@ -81,10 +82,10 @@ class IndexedStore:
         self.read_only = read_only
         self.derived: DerivedRows = derived or TransientRows()
         self._verdicts = verdicts
-        self._copy = copy
         self._table = table
         self._is_closed = False
         self._replica = Replica(table, language=language, snapshot=snapshot)
+        self._vectors = StoredVectors(table, self._replica, copy)
         self._adopt(model, dimension)
 
     @property
@@ -132,7 +133,7 @@ class IndexedStore:
                 self._take_back(self._edited(part), edited=True)
                 try:
                     chosen = None if checked is None else checked[batch]
-                    report += write_batch(self._table, self._replica, part, chosen, self._copy)
+                    report += write_batch(self._table, self._replica, self._vectors, part, chosen)
                 except StoreError as error:
                     raise self._explain(error, done, part, len(latest)) from error
                 done.extend(message.id for message in part)
@@ -154,8 +155,7 @@ class IndexedStore:
             self._take_back(every)
             for batch in batches(known, self._table.batch_size):
                 with self._replica.write(deletes=True, leaves_remains=True):
-                    if self._copy is not None and self.dimension is not None:
-                        self._copy.blank([legs.arrival(one) for one in batch], self.dimension)
+                    self._vectors.take_back(batch)
                     self._table.erase(batch)
                     legs.remove(batch)
             # Again: a question may have asked a model about them meanwhile.
@@ -222,9 +222,8 @@ class IndexedStore:
         """
         with self._replica.lock:
             self._refresh()
-            return tuple(
-                find_problems(self._table, self._replica.manifest, self._replica.legs, self._copy)
-            )
+            manifest, legs, copy = self._replica.manifest, self._replica.legs, self._vectors.copy
+            return tuple(find_problems(self._table, manifest, legs, copy))
 
     def load_messages(
         self, slots: NDArray[np.int64], as_of: datetime | None = None
@@ -239,43 +238,7 @@ class IndexedStore:
         """(n, d) vectors of the texts that slots were given to, of now or then, zero where one is missing;
         None when the store keeps none."""
         self._require_open()
-        dimension, legs = self.dimension, self._replica.legs
-        if dimension is None:
-            return None
-        if self._copy is None:
-            return self._stored_vectors(legs.ids(slots), as_of, dimension)
-        messages = legs.at(slots, as_of)
-        if as_of is not None and (changed := set(legs.edited(legs.ids(slots)))):
-            # An edit may leave the text and change the vector; the copy holds that of now.
-            messages = [None if m is None or m.id in changed else m for m in messages]
-        arrivals = legs.timeline.columns.arrival[slots]
-        vectors, known = self._copy.read(arrivals, messages, dimension)
-        if not known.all():
-            vectors[~known] = self._stored_vectors(legs.ids(slots[~known]), as_of, dimension)
-        return vectors
-
-    def _stored_vectors(
-        self, ids: Sequence[str], as_of: datetime | None, dimension: int
-    ) -> Vectors:
-        found: dict[str, NDArray[np.float32]] = {}
-        for batch in batches(dict.fromkeys(ids), self._table.batch_size):
-            found.update(self._read_vectors(batch))
-            if as_of is not None and (changed := self._replica.legs.edited(batch)):
-                found.update(vectors_as_of(self._table.read(changed).values(), as_of))
-        vectors = np.zeros((len(ids), dimension), np.float32)
-        for index, one in enumerate(ids):
-            if one in found and len(found[one]):
-                vectors[index] = found[one]
-        return vectors
-
-    def _read_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        try:
-            return self._table.read_vectors(ids)
-        except StoreError:
-            # Within a write Chroma knows ids whose vectors it has not yet, or has no more: once the write is
-            # done it can tell.
-            with self._replica.lock:
-                return self._table.read_vectors(ids)
+        return self._vectors.load(slots, as_of)
 
     def import_times(self, ids: Sequence[str]) -> dict[str, ImportTimes]:
         """When messages were stored, by id; unknown ids are left out."""
@@ -321,8 +284,7 @@ class IndexedStore:
             self._start_over(model, dimension)
 
     def _start_over(self, model: str | None, dimension: int | None) -> None:
-        if self._copy is not None:
-            self._copy.discard()
+        self._vectors.discard()
         self._replica.start_over(model, dimension)
 
     def _check_vectors(self, n_messages: int, vectors: Vectors | None) -> Vectors | None:

@@ -12,24 +12,23 @@ from tmem_integrations.messages import Message
 from tmem_integrations.protocols import IngestReport, Vectors
 from tmem_integrations.stores.changes import differs, to_bytes
 from tmem_integrations.stores.replica import Replica
+from tmem_integrations.stores.stored_vectors import StoredVectors
 from tmem_integrations.stores.table import Table
-from tmem_integrations.stores.vector_copy import VectorCopy
 from tmem_integrations.stores.versions import Row, edited
 
 
 def write_batch(
     table: Table,
     replica: Replica,
+    stored_vectors: StoredVectors,
     messages: Sequence[Message],
     vectors: Vectors | None,
-    copy: VectorCopy | None = None,
 ) -> IngestReport:
     """Write those messages of a batch that are new or have changed.
 
     Args:
         messages: With distinct ids, no more than the table takes at once.
         vectors: (n, d) of their texts; None gives new and changed messages a zero vector.
-        copy: Kept in step with the vectors of the table.
 
     Raises:
         StoreError: If the table fails; the legs follow what it holds then.
@@ -51,11 +50,9 @@ def write_batch(
         rows = _rows(new_messages, replaced, kept, replica.legs.next_arrival, version)
         width = replica.manifest.dimension or 1
         new = np.zeros((len(rows), width), np.float32) if vectors is None else vectors[changed]
-        if copy is not None and has_vectors:
-            copy.blank([row.arrival for row in rows if row.message.id in replaced], width)
+        stored_vectors.take_back(list(replaced))
         table.write(rows, new)
-        if copy is not None and has_vectors:
-            copy.write([row.arrival for row in rows], [row.message for row in rows], new)
+        stored_vectors.keep(rows, new)
         replica.legs.put(rows)
     n_updated = len(replaced)
     return IngestReport(len(changed) - n_updated, n_updated, len(messages) - len(changed))

@@ -70,12 +70,11 @@ class VectorCopy:
         Args:
             arrivals: (n,) distinct.
             messages: (n,) what the vectors are made of.
-            vectors: (n, d); one without content is left unknown.
+            vectors: (n, d).
         """
         rows = np.zeros(len(arrivals), _layout(vectors.shape[1]))
-        has_content = vectors.any(axis=1)
         rows["vector"] = vectors
-        rows["seal"] = np.where(has_content, _seals(messages, rows["vector"]), 0)
+        rows["seal"] = _seals(messages, rows["vector"])
         try:
             self._put(np.asarray(arrivals, dtype=np.int64), rows)
         except OSError as error:
@@ -187,7 +186,8 @@ def _layout(dimension: int) -> np.dtype[Any]:
 
 
 def _seals(messages: Sequence[Message], vectors: Vectors) -> NDArray[np.uint64]:
-    """(n,) one number each, that a changed vector, id or text changes; of a blank row it is not 0."""
+    """(n,) one number each, that a changed vector, id or text changes. A blank row, whose seal is 0, fits none but
+    one text in four billion, and that one must have no content."""
     of_texts = np.array(
         [zlib.crc32(f"{m.id}\0{m.text}".encode("utf-8", "surrogatepass")) for m in messages],
         dtype=np.uint64,

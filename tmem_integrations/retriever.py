@@ -16,6 +16,7 @@ from llama_index.core.schema import BaseNode, NodeWithScore
 from pydantic import Field
 
 from tmem_integrations.access import AccessLike, Redact
+from tmem_integrations.anticipation.memory import AnticipatoryMemory
 from tmem_integrations.bridges.documents import (
     Piece,
     messages_from_documents,
@@ -40,7 +41,7 @@ from tmem_integrations.errors import ConfigError
 from tmem_integrations.memory import TemporalMemory
 from tmem_integrations.messages import FILTERS, Message, Query
 from tmem_integrations.models.budget import Estimate
-from tmem_integrations.protocols import Associative, Embedder
+from tmem_integrations.protocols import Associative, Embedder, MessageStore
 from tmem_integrations.retrieval import Retrieval
 
 Time = datetime | str | float
@@ -111,7 +112,7 @@ class TemporalForestRetriever(MemoryRetriever):
         max_tokens: int | None = None,
         per_tree: bool = False,
         reranker: RerankerLike = None,
-        associative: Associative | None = None,
+        associative: Associative | bool | None = None,
         **judging: Unpack[JudgingOptions],
     ) -> Self:
         """Build a retriever over messages. Without further arguments: no key, no network.
@@ -135,7 +136,8 @@ class TemporalForestRetriever(MemoryRetriever):
                 evidence it keeps the `max_messages` best.
             associative: An `AnticipatoryMemory`: where words leave a question open, what it reaches
                 becomes anchors too. Its store and embedder are used, and its rules of access where
-                `access` is None; messages given here are filed in it.
+                `access` is None; messages given here are filed in it. True makes one that files by
+                rules, in the same store.
             **judging: How the model judges: `on_model_failure`, `max_concurrency`, `max_llm_calls`,
                 `max_llm_tokens`, `deadline`, `gate_prompt`, `relations_prompt`; see `JudgingOptions`.
 
@@ -148,11 +150,14 @@ class TemporalForestRetriever(MemoryRetriever):
         settings.limited(max_messages=max_messages, max_tokens=max_tokens)
         prompts, ranker = read_prompts(judging), as_reranker(reranker)
         model = as_language_model(llm, max_concurrency=settings.models.max_concurrency)
-        store, embedder = _home(store, embeddings, associative)
+        beside = None if isinstance(associative, bool) else associative
+        store, embedder = _home(store, embeddings, beside)
         with opened_store(store, embedder) as opened:
+            if associative is True:
+                beside = _filing_by_rules(opened, embedder, timezone, access, redact)
             memory = TemporalMemory.from_messages(
                 messages,
-                store=opened,
+                store=opened if beside is None else beside.store,
                 embedder=embedder,
                 llm=model,
                 config=settings,
@@ -161,7 +166,7 @@ class TemporalForestRetriever(MemoryRetriever):
                 redact=redact,
                 prompts=prompts,
                 reranker=ranker,
-                associative=associative,
+                associative=beside,
             )
         return cls(
             memory=memory, max_messages=max_messages, max_tokens=max_tokens, per_tree=per_tree
@@ -294,3 +299,17 @@ def _home(
             "An associative memory brings its store and embedder; leave out store and embeddings."
         )
     return associative.store, associative.embedder
+
+
+def _filing_by_rules(
+    store: MessageStore | None,
+    embedder: Embedder | None,
+    timezone: str | tzinfo | None,
+    access: AccessLike,
+    redact: Redact | None,
+) -> Associative:
+    """A memory that anticipates, with nothing filed yet."""
+    history = TemporalMemory.from_messages(
+        [], store=store, embedder=embedder, timezone=timezone, access=access, redact=redact
+    )
+    return AnticipatoryMemory(history)

@@ -156,6 +156,27 @@ def test_a_joined_retriever_obeys_the_rules_of_access_of_its_associative_memory(
     assert joined.retrieve_forest("choir", asking_user="bo").message_ids == ()
 
 
+def test_a_forest_makes_its_own_memory_beside_it_that_files_by_rules(tmp_path):
+    access = {"home": ["ann"]}
+    filed = AnticipatoryRetriever.from_messages(HISTORY, access=access)
+    joined = TemporalForestRetriever.from_messages([], associative=filed.memory)
+    own = TemporalForestRetriever.from_messages(
+        HISTORY, associative=True, access=access, store=tmp_path / "chat"
+    )
+    with closing(filed), closing(own):
+        asked = "Which instrument do we own?"
+        assert own.invoke(asked, asking_user="ann") == joined.invoke(asked, asking_user="ann")
+        assert own.memory.associative.store is own.memory.store
+        assert own.retrieve_forest(asked, asking_user="bo").message_ids == ()
+    with closing(AnticipatoryRetriever.open(tmp_path / "chat", access=access)) as again:
+        assert again.memory.stats()["scenes"] == filed.memory.stats()["scenes"] > 0
+
+
+def test_a_forest_without_vectors_makes_no_memory_beside_it():
+    with pytest.raises(ConfigError, match="needs an embedder"):
+        TemporalForestRetriever.from_messages(HISTORY, associative=True, embeddings=False)
+
+
 def test_a_joined_retriever_can_be_deep_copied(in_folder):
     joined = TemporalForestRetriever.from_messages([], associative=in_folder.memory)
     assert copy.deepcopy(joined).memory is joined.memory

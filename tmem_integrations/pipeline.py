@@ -56,6 +56,7 @@ from tmem_integrations.stages.linearization import split_trees
 from tmem_integrations.stages.listing import Listing, choose_spread, thin_out
 from tmem_integrations.stages.relevance import rate_candidates, rate_similarity, unexplained
 from tmem_integrations.stages.traffic import count_traffic
+from tmem_integrations.stores.compatibility import require_same_length
 from tmem_integrations.text import without_function_words
 from tmem_integrations.trace import OnStage, Recorder, Timeline
 
@@ -282,6 +283,7 @@ def _similarity(
     question = yield from Embed([query.text])
     if question is None:
         return None
+    require_same_length(vectors.shape[1], question.shape[1])
     return rate_similarity(vectors, question[0], candidates.term_scores, share, config)
 
 

@@ -192,6 +192,8 @@ def test_concurrency_reaches_the_model():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
+        ({"config": {}}, "config must be a ForestConfig or None, got {}"),
+        ({"config": "chat"}, "config must be a ForestConfig or None, got 'chat'"),
         ({"max_llm_call": 3}, "'max_llm_call' is no setting of a retriever; did you mean 'max_llm_calls'"),
         ({"max_llm_calls": -1}, "ModelConfig.max_llm_calls must be None or 0 or more, got -1"),
         ({"max_concurrency": 0}, "ModelConfig.max_concurrency must be at least 1, got 0"),

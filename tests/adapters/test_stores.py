@@ -9,7 +9,7 @@ import chromadb
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from tmem_integrations import TemporalForestRetriever
+from tmem_integrations import AnticipatoryRetriever, TemporalForestRetriever
 from tmem_integrations.errors import (
     ConfigError,
     MessageError,
@@ -56,6 +56,17 @@ def test_opening_a_folder_that_is_no_store_makes_none(tmp_path):
 def test_another_embedding_model_is_refused_naming_both(folder):
     with pytest.raises(StoreMismatchError, match=r"wordllama-256.*DeterministicFakeEmbedding"):
         TemporalForestRetriever.open(folder, embeddings=DeterministicFakeEmbedding(size=4))
+
+
+@pytest.mark.parametrize("kind", [TemporalForestRetriever, AnticipatoryRetriever])
+def test_a_model_of_the_same_name_whose_vectors_are_longer_is_refused_naming_both(kind, tmp_path):
+    short, long = DeterministicFakeEmbedding(size=4), DeterministicFakeEmbedding(size=6)
+    with closing(kind.from_messages(MESSAGES, store=tmp_path, embeddings=short)) as built:
+        built.invoke("launch")
+    with closing(kind.from_messages([], store=tmp_path, embeddings=long)) as retriever:
+        for ask in (retriever.invoke, retriever.retrieve):
+            with pytest.raises(StoreMismatchError, match=r"4 d.*6 d.*rebuild"):
+                ask("launch")
 
 
 def test_a_folder_without_vectors_opens_without_embeddings(tmp_path):

@@ -22,6 +22,7 @@ import numpy as np
 from tmem_integrations.anticipation.index import HalfVectors, Indices, Mask, Tables, Visible
 from tmem_integrations.anticipation.recipes import RecallConfig
 from tmem_integrations.protocols import Reached, Scores, Vectors
+from tmem_integrations.stores.compatibility import require_same_length
 
 # Rows of a table that are compared at a time.
 _BLOCK = 4_096
@@ -298,11 +299,15 @@ def _likeness(table: HalfVectors, vector: Vectors, allowed: Mask, *, centred: bo
     """(n,) cosine; NaN where a row is missing or not allowed.
 
     The mean that is taken out is that of the allowed rows: no score tells of another one.
+
+    Raises:
+        StoreMismatchError: If rows and vector have not one length.
     """
     likeness: Scores = np.full(len(table), np.nan)
     rows = np.flatnonzero(allowed & np.isfinite(table[:, 0])) if len(table) else np.empty(0, int)
     if not len(rows):
         return likeness
+    require_same_length(table.shape[1], len(vector))
     # In blocks that stay in the processor's cache: half the time of all at once.
     blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
     mean = np.zeros(table.shape[1], np.float32)

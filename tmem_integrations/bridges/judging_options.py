@@ -66,6 +66,8 @@ def read_config(config: ForestConfig | None, options: Mapping[str, Any]) -> Fore
         ConfigError: If a keyword is unknown or a value out of its range.
     """
     _check_names(options, (*_SETTINGS, *_PROMPTS), "setting of a retriever")
+    if config is not None and not isinstance(config, ForestConfig):
+        raise ConfigError(f"config must be a ForestConfig or None, got {config!r}.")
     config = config or ForestConfig()
     return replace(config, models=_with_options(config.models, options))
 

@@ -49,6 +49,20 @@ def require_same_space(name: str, kept: Manifest, model: str | None, dimension: 
         )
 
 
+def require_same_length(n_stored: int, n_asked: int) -> None:
+    """Refuse to compare the vector of a question with those of a store when they have not one length:
+    when a store is opened the name of a model is known, and how long its vectors are may not be.
+
+    Raises:
+        StoreMismatchError: Naming both and the way out.
+    """
+    if n_stored != n_asked:
+        raise StoreMismatchError(
+            f"The stored vectors have {n_stored} d, but that of the question has {n_asked} d; rebuild the "
+            "store or pass the embeddings it was built with."
+        )
+
+
 def _describe(model: str | None, dimension: int | None) -> str:
     if model is None and dimension is None:
         return "without embeddings"

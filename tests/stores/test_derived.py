@@ -1,5 +1,6 @@
 """Rows made of messages: every place that keeps them takes them back before the messages go."""
 
+import random
 import sqlite3
 
 import chromadb
@@ -302,3 +303,42 @@ def test_a_file_that_is_none_is_an_error_with_a_way_out(tmp_path):
     (tmp_path / "rows").write_bytes(b"no database" * 100)
     with pytest.raises(StoreError, match="the file can be deleted"):
         SqliteRows(tmp_path / "rows").rows()
+
+
+def rewrite(rows, rng):
+    """Rows of which some are written again at another length, so that SQLite moves others to make room."""
+
+    def about(i):
+        words = SECRET if i % 3 == 0 else "lunch"
+        body = f"{words} " * rng.randrange(3, 60)
+        return DerivedRow("Scene", f"s{i}", body, frozenset({f"s{i}"}))
+
+    filed = [DerivedRow(FILED, f"m{i}", "", frozenset({f"s{i}"})) for i in range(120)]
+    rows.write([*filed, *map(about, range(120))])
+    for i in rng.sample(range(120), 60):
+        rows.write([about(i)])
+
+
+def judge(cache, rng):
+    """Verdicts of many lengths, of which some are forgotten meanwhile."""
+    for call in range(150):
+        number = rng.randrange(60)
+        words = SECRET if number % 3 == 0 else "lunch"
+        reason = f"{words} " * int(10 ** rng.uniform(0, 2.3))
+        cache.put(f"{rng.random()}", (GateVerdict(f"c{call}", "KEY", reason),), [f"m{number}"])
+        if call % 5 == 0:
+            cache.forget([f"m{rng.randrange(60)}"])
+
+
+# Of twenty drawn, two after which SQLite had left copies, of rows in both files and in one.
+@pytest.mark.parametrize("seed", [7, 14])
+def test_a_closed_folder_holds_nothing_of_what_was_erased_wherever_its_files_had_moved_it(
+    tmp_path, seed
+):
+    folder, rng = tmp_path / "chat", random.Random(seed)
+    with ChromaStore.open(folder) as store:
+        store.upsert([said(f"m{i}") for i in range(120)])
+        rewrite(store.derived, rng)
+        judge(VerdictCache(folder / verdicts.FILE), rng)
+        store.delete([f"m{i}" for i in range(0, 120, 3)])
+    assert files_with(folder, SECRET) == []

@@ -2,8 +2,8 @@
 
 A verdict is found again only for the same model, prompt, question, asker, filters and content; change
 any of them and it is another key. Of the messages nothing is kept but ids, so that an edit or a
-deletion can take out what was said about them: reasons may quote a message, and the pages they stood
-on are overwritten.
+deletion can take out what was said about them: reasons may quote a message, so the places they stood at
+are overwritten, and the file is rewritten by `scrub`.
 """
 
 from __future__ import annotations
@@ -180,6 +180,17 @@ class VerdictCache:
                     part,
                 ).rowcount
         return n_forgotten
+
+    def scrub(self) -> None:
+        """Rewrite the file: what is taken out is overwritten where it stood, but not where SQLite had moved
+        it from to make room on a page.
+
+        Raises:
+            StoreError: If the file is in use; try again later.
+        """
+        if not self._is_empty:
+            with self._connection() as connection:
+                connection.execute("VACUUM")
 
     def message_ids(self) -> frozenset[str]:
         """Ids of all messages that something is kept about."""

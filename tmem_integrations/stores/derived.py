@@ -7,8 +7,8 @@ group are erased. So nothing derived survives its sources, and a writer that is 
 leaves at most messages of which something is to be made anew.
 
 In a folder this is an SQLite file beside Chroma's, not a second collection in it: there rows of several
-kinds change in one transaction, and what is erased is overwritten at once, while Chroma keeps it in its log
-and its free pages until they are scrubbed. A store on a server or of a client has no folder to
+kinds change in one transaction, and what is erased is overwritten where it stood, while Chroma keeps it in
+its log and its free pages until they are scrubbed. A store on a server or of a client has no folder to
 put a file in; there it is a collection (`stores.chroma_derived`).
 """
 
@@ -184,7 +184,11 @@ class SqliteRows(ErasureLog):
             return len(keys)
 
     def scrub(self) -> None:
-        """Nothing: what is erased is overwritten at once."""
+        """Rewrite the file: what is erased is overwritten where it stood, but not where SQLite had moved
+        it from to make room on a page."""
+        with self._open(create=False) as database:
+            if database is not None:
+                database.execute("VACUUM")
 
     def close(self) -> None:
         """Release the file. Closing twice is fine."""

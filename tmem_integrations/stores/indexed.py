@@ -212,6 +212,8 @@ class IndexedStore:
         with self._replica.lock:
             self._table.scrub()
             self.derived.scrub()
+            if self._verdicts is not None:
+                VerdictCache(self._verdicts).scrub()
             self._replica.mark_scrubbed()
 
     def check(self) -> tuple[str, ...]:

@@ -41,6 +41,12 @@ def test_one_time_with_offset_and_one_without_are_told_apart():
         read_messages(records)
 
 
+@pytest.mark.parametrize("bad", [None, 3, message()])
+def test_what_is_no_sequence_of_messages_is_an_error(bad: object):
+    with pytest.raises(MessageError, match="messages one after the other"):
+        read_messages(bad)
+
+
 def test_milliseconds_are_not_taken_for_seconds():
     with pytest.raises(MessageError, match="milliseconds"):
         Message.from_dict({"id": "a", "text": "x", "timestamp": 1_700_000_000_000})

@@ -204,6 +204,10 @@ def read_messages(
         MessageError: At the first message that cannot be read.
     """
     zone = zone_of(timezone)
+    if not isinstance(messages, Iterable):
+        raise MessageError(
+            f"Expected messages one after the other, as Message records or dicts, got {messages!r:.100}."
+        )
     return [m if isinstance(m, Message) else Message.from_dict(m, timezone=zone) for m in messages]
 
 

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.writing_model import HISTORY, WritingModel
 
-from tmem_integrations import AnticipatoryMemory, TemporalForestRetriever
+from tmem_integrations import AnticipatoryMemory, TemporalForestRetriever, drivers
 from tmem_integrations.errors import StoreError, StoreLockedError
 from tmem_integrations.messages import Message
 from tmem_integrations.protocols import Reply
@@ -50,7 +51,9 @@ class AnyAnswer(WritingModel):
     )
 )
 def test_whatever_a_model_answers_every_turn_is_filed_once_and_of_its_sources(answers):
-    memory = AnticipatoryMemory.from_messages(HISTORY, llm=AnyAnswer(answers))
+    # What cannot be read is asked for again after a pause.
+    with patch.object(drivers.time, "sleep"):
+        memory = AnticipatoryMemory.from_messages(HISTORY, llm=AnyAnswer(answers))
     ledger = memory.ledger
     turns = [one for scene in ledger.scenes.values() for one in scene.message_ids]
     assert sorted(turns) == sorted(m.id for m in HISTORY)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_helpers import START, said, unit, vectors_in
 
@@ -203,6 +203,8 @@ STEPS = st.lists(
 )
 
 
+# Each example makes two stores.
+@settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_whatever_happened_the_vectors_are_those_of_the_database(steps):
     with ChromaStore.in_memory(dimension=2) as store, ChromaStore.in_memory(dimension=2) as plain:
